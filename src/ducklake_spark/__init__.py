@@ -1,0 +1,1 @@
+"""The DuckLake lakehouse format on Apache Spark."""

@@ -1,0 +1,1 @@
+"""Read the lake's state from its metadata database."""

@@ -1,0 +1,1 @@
+"""How to talk to the metadata database: drivers and their differences stand here alone."""

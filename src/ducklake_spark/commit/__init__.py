@@ -1,0 +1,1 @@
+"""Record a transaction: conflict check, ids, rows, one snapshot."""

@@ -1,0 +1,1 @@
+"""What a lake is: frozen values without any I/O."""

@@ -1,0 +1,65 @@
+"""What a transaction intends to do to the catalog, as a closed union.
+
+Ids below zero are provisional: they stand for objects of the same transaction and are replaced by
+real ones inside the commit, so that a retry needs nothing but new numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ducklake_spark.model.entities import SchemaEntry, TableEntry
+from ducklake_spark.model.written import WrittenFile
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSchema:
+    """A new schema, with a provisional id."""
+
+    schema: SchemaEntry
+
+
+@dataclass(frozen=True, slots=True)
+class DropSchema:
+    """The end of an empty schema."""
+
+    schema_id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """A new table, with a provisional id, in a schema called `schema_name`."""
+
+    table: TableEntry
+    schema_name: str
+    inline: bool  # whether rows of it may live in the metadata database
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable:
+    """The end of a table."""
+
+    table_id: int
+    schema_name: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropView:
+    """The end of a view."""
+
+    view_id: int
+    schema_name: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AppendFiles:
+    """Rows added to a table as data files."""
+
+    table: TableEntry
+    files: tuple[WrittenFile, ...]
+
+
+Change = CreateSchema | DropSchema | CreateTable | DropTable | DropView | AppendFiles

@@ -1,0 +1,1 @@
+"""Bytes, inside Spark tasks: Parquet files by pyarrow."""

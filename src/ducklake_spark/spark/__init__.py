@@ -1,0 +1,1 @@
+"""Run: all that knows Spark."""

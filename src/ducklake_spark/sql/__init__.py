@@ -1,0 +1,1 @@
+"""The SQL face: DuckDB's dialect parsed by sqlglot, decided here, executed by Spark."""
