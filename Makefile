@@ -1,0 +1,61 @@
+# Each target sets up what it needs by itself: a fresh machine needs make and Python 3.10+.
+# On Debian and Ubuntu a missing python3-venv or Java is installed when there are root rights.
+
+RUN := scripts/run.sh
+PYTEST := $(RUN) python -m pytest
+CODE := src tests examples benchmarks
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast test-spark lint types format check docs-check smoke-oldest bench clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+
+demo:  ## Build a lake of two million orders in demo-lake/ and query it
+	@scripts/setup.sh demo
+	@$(RUN) python examples/demo.py
+
+test:  ## Run all tests
+	@scripts/setup.sh test
+	@$(PYTEST) $(ARGS)
+
+test-fast:  ## Run the tests that need no JVM (under a minute)
+	@scripts/setup.sh dev
+	@$(PYTEST) -m "not spark" $(ARGS)
+
+test-spark:  ## Run the tests that start Spark
+	@scripts/setup.sh test
+	@$(PYTEST) -m spark $(ARGS)
+
+lint:  ## Check style and spelling
+	@scripts/setup.sh dev
+	@$(RUN) ruff check $(wildcard $(CODE))
+	@$(RUN) ruff format --check $(wildcard $(CODE))
+	@$(RUN) codespell src tests examples benchmarks docs scripts Makefile *.md
+
+types:  ## Check types
+	@scripts/setup.sh dev
+	@$(RUN) mypy
+
+format:  ## Format the code and apply safe fixes
+	@scripts/setup.sh dev
+	@$(RUN) ruff check --fix $(wildcard $(CODE))
+	@$(RUN) ruff format $(wildcard $(CODE))
+
+docs-check:  ## Check that the documentation names what exists
+	@scripts/setup.sh dev
+	@$(PYTEST) tests/unit/test_docs.py
+
+check: lint types test-fast  ## Run what has to pass before a push
+
+smoke-oldest:  ## Try the main paths on the oldest supported PySpark
+	@scripts/smoke_oldest.sh
+
+bench:  ## Run the benchmarks
+	@scripts/setup.sh bench
+	@for script in $(sort $(wildcard benchmarks/bench_*.py)); do $(RUN) python $$script || exit 1; done
+
+clean:  ## Remove caches, the demo lake and what Spark leaves behind; keep the environments
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist demo-lake spark-warehouse \
+		metastore_db derby.log
+	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,114 @@
+"""TPC-H Q1 and Q6 over a lake against `spark.read.parquet` on the very same files.
+
+Run: ``python benchmarks/bench_scan.py [--scale 1] [--runs 5]``. Both sides run alternately in one
+session; the table printed shows the median of each and their ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from tpch import lineitem_path
+
+import ducklake_spark
+
+QUERIES = {
+    "Q1": """
+        SELECT l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice),
+               sum(l_extendedprice * (1 - l_discount)),
+               sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)), avg(l_quantity),
+               avg(l_extendedprice), avg(l_discount), count(*)
+        FROM {table} WHERE l_shipdate <= DATE '1998-09-02'
+        GROUP BY l_returnflag, l_linestatus ORDER BY l_returnflag, l_linestatus""",
+    "Q6": """
+        SELECT sum(l_extendedprice * l_discount) FROM {table}
+        WHERE l_shipdate >= DATE '1994-01-01' AND l_shipdate < DATE '1995-01-01'
+          AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24""",
+}
+
+
+def main() -> None:
+    """Build the lake if it is not there, then measure."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--scale", type=float, default=1)
+    options.add_argument("--runs", type=int, default=5)
+    given = options.parse_args()
+    spark = start_spark()
+    con, files = build_lake(spark, given.scale)
+    spark.read.parquet(*files).createOrReplaceTempView("floor")
+    results = {}
+    for name, query in QUERIES.items():
+        lake = timed_query(lambda q=query: con.sql(q.format(table="lake.lineitem")))
+        floor = timed_query(lambda q=query: spark.sql(q.format(table="floor")))
+        ours, theirs = alternate(lake, floor, given.runs)
+        results[name] = {"lake": ours, "parquet": theirs, "ratio": ours / theirs}
+    print(f"{'query':8}{'lake s':>10}{'parquet s':>12}{'ratio':>8}")
+    for name, row in results.items():
+        print(f"{name:8}{row['lake']:10.3f}{row['parquet']:12.3f}{row['ratio']:8.2f}")
+    print(json.dumps(results))
+    con.close()
+    spark.stop()
+
+
+def start_spark() -> SparkSession:
+    """A quiet local session."""
+    builder = SparkSession.builder.master("local[2]").appName("bench")
+    for key, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.memory": "6g",
+        "spark.sql.session.timeZone": "UTC",
+    }.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def build_lake(spark: SparkSession, scale: float) -> tuple[ducklake_spark.Connection, list[str]]:
+    """A lake with lineitem, loaded by us; and its files."""
+    folder = Path(__file__).parent / "data" / f"lake-{scale:g}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    con = ducklake_spark.connect(
+        f"ducklake:{folder}/bench.ducklake", spark=spark, alias="lake"
+    )
+    spark.read.parquet(str(lineitem_path(scale))).createOrReplaceTempView("source")
+    con.sql("CREATE TABLE lineitem AS SELECT * FROM source")
+    files = con.sql("SELECT data_file FROM ducklake_list_files('lake', 'lineitem')").collect()
+    return con, [row[0] for row in files]
+
+
+def timed_query(make: Callable[[], DataFrame]) -> Callable[[], float]:
+    """Runs a query from its text to its rows, and says how long it took."""
+
+    def run() -> float:
+        start = time.perf_counter()
+        make().collect()
+        return time.perf_counter() - start
+
+    return run
+
+
+def alternate(
+    first: Callable[[], float], second: Callable[[], float], runs: int
+) -> tuple[float, float]:
+    """Medians of both sides, run in turns after a warm-up of each."""
+    for warm_up in (first, second, first, second):
+        warm_up()
+    times = [(first(), second()) for _ in range(runs)]
+    return (
+        statistics.median(pair[0] for pair in times),
+        statistics.median(pair[1] for pair in times),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""The column rows of a table, of all times, and the schema that any snapshot saw."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ducklake_spark.catalog_db.connection import Database
+from ducklake_spark.model.schema import Column, Default, Schema
+
+# The text that stands for "no default" (a default of the four letters cannot be told from it).
+_NO_DEFAULT = "NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRow:
+    """One version of one node of a table's column trees."""
+
+    column_id: int
+    begin_snapshot: int
+    end_snapshot: int | None
+    column_order: int
+    name: str
+    type_name: str
+    initial_default: str | None
+    default_value: str | None
+    nulls_allowed: bool
+    parent_column: int | None
+    default_value_type: str | None
+    default_value_dialect: str | None
+
+    def visible_at(self, snapshot_id: int) -> bool:
+        """Whether the snapshot sees this version."""
+        return self.begin_snapshot <= snapshot_id and (
+            self.end_snapshot is None or snapshot_id < self.end_snapshot
+        )
+
+
+@dataclass(frozen=True)
+class ColumnHistory:
+    """All versions of all columns of one table: files of any age can be understood from it."""
+
+    rows: tuple[ColumnRow, ...]
+
+    def schema_at(self, snapshot_id: int) -> Schema:
+        """The columns as that snapshot saw them."""
+        return build_schema(row for row in self.rows if row.visible_at(snapshot_id))
+
+    @property
+    def next_column_id(self) -> int:
+        """The first id never used: ids of dropped columns are not used again."""
+        return max((row.column_id for row in self.rows), default=0) + 1
+
+
+def load_column_history(db: Database, table_id: int) -> ColumnHistory:
+    """Every row of ducklake_column for the table, in one statement."""
+    rows = db.fetch(
+        "SELECT column_id, begin_snapshot, end_snapshot, column_order, column_name, column_type, "
+        "initial_default, default_value, nulls_allowed, parent_column, default_value_type, "
+        f"default_value_dialect FROM {db.table('ducklake_column')} WHERE table_id = ?",
+        (table_id,),
+    )
+    return ColumnHistory(
+        tuple(ColumnRow(*(*row[:8], db.decode("boolean", row[8]), *row[9:])) for row in rows)
+    )
+
+
+def build_schema(rows: Iterable[ColumnRow]) -> Schema:
+    """Put the visible nodes together to trees."""
+    children: dict[int | None, list[ColumnRow]] = defaultdict(list)
+    for row in rows:
+        children[row.parent_column].append(row)
+    for siblings in children.values():
+        siblings.sort(key=lambda row: row.column_order)
+
+    def node(row: ColumnRow) -> Column:
+        return Column(
+            row.column_id,
+            row.name,
+            row.type_name,
+            tuple(node(child) for child in children.get(row.column_id, ())),
+            # The extension leaves the flag of nested fields unset: it has no meaning there.
+            row.nulls_allowed or row.parent_column is not None,
+            row.initial_default,
+            _default(row),
+        )
+
+    return Schema(tuple(node(row) for row in children.get(None, ())))
+
+
+def _default(row: ColumnRow) -> Default | None:
+    if row.default_value is None or row.default_value == _NO_DEFAULT:
+        return None
+    dialect = row.default_value_dialect or "duckdb"
+    if row.default_value_type == "expression":
+        return Default(row.default_value, "expression", dialect)
+    return Default(row.default_value, "literal", dialect)

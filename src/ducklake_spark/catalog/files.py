@@ -1,0 +1,169 @@
+"""The data files of a table that a snapshot sees, what hides rows of them, and their statistics."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from ducklake_spark.catalog_db.connection import Database
+from ducklake_spark.catalog_db.statements import visible_at
+from ducklake_spark.model.entities import DataFile, DeleteFile, NameMapping
+from ducklake_spark.model.paths import join
+from ducklake_spark.plan.prune import FileStats
+
+_DATA = (
+    "d.data_file_id, d.path, d.path_is_relative, d.record_count, d.file_size_bytes, "
+    "d.footer_size, d.row_id_start, d.begin_snapshot, d.partition_id, d.mapping_id, "
+    "d.partial_max, d.encryption_key"
+)
+_DELETE = (
+    "x.delete_file_id, x.path, x.path_is_relative, x.format, x.delete_count, "
+    "x.file_size_bytes, x.footer_size, x.begin_snapshot, x.partial_max, x.encryption_key"
+)
+
+
+def load_files(
+    db: Database, table_id: int, snapshot_id: int, *, directory: str
+) -> tuple[list[DataFile], list[tuple[int, int]]]:
+    """Files that the snapshot sees, in the order they were added, and their inlined deletes.
+
+    Args:
+        db: the metadata database.
+        table_id: whose files.
+        snapshot_id: which state.
+        directory: the table's directory, for the relative paths.
+
+    Returns:
+        The files, and (data file id, position) of rows deleted inside the metadata database.
+    """
+    rows = db.fetch(
+        f"SELECT {_DATA}, {_DELETE} FROM {db.table('ducklake_data_file')} d "
+        f"LEFT JOIN (SELECT * FROM {db.table('ducklake_delete_file')} "
+        f"WHERE table_id = ? AND {visible_at()}) x ON x.data_file_id = d.data_file_id "
+        f"WHERE d.table_id = ? AND {visible_at('d')} ORDER BY d.data_file_id",
+        (table_id, snapshot_id, snapshot_id, table_id, snapshot_id, snapshot_id),
+    )
+    positions = load_inlined_deletes(db, table_id, snapshot_id)
+    hidden = Counter(file_id for file_id, _ in positions)
+    files = [_data_file(db, row, directory, hidden.get(row[0], 0)) for row in rows]
+    present = {file.data_file_id for file in files}
+    # Deletes of files that later commits ended stay behind in the metadata database.
+    return files, [position for position in positions if position[0] in present]
+
+
+def load_inlined_deletes(db: Database, table_id: int, snapshot_id: int) -> list[tuple[int, int]]:
+    """Positions deleted by small deletes. No catalog table lists where they are: probe for it."""
+    name = f"ducklake_inlined_delete_{table_id}"
+    if not db.has_table(name):
+        return []
+    rows = db.fetch(
+        f"SELECT DISTINCT file_id, row_id FROM {db.table(name)} WHERE begin_snapshot <= ?",
+        (snapshot_id,),
+    )
+    return [(int(file_id), int(position)) for file_id, position in rows]
+
+
+def load_file_stats(
+    db: Database, table_id: int, column_ids: Iterable[int]
+) -> dict[int, dict[int, FileStats]]:
+    """Statistics of the given columns only, by file and column."""
+    wanted = sorted(column_ids)
+    if not wanted:
+        return {}
+    marks = ", ".join("?" for _ in wanted)
+    rows = db.fetch(
+        "SELECT data_file_id, column_id, value_count, null_count, min_value, max_value, "
+        f"contains_nan FROM {db.table('ducklake_file_column_stats')} "
+        f"WHERE table_id = ? AND column_id IN ({marks})",
+        (table_id, *wanted),
+    )
+    stats: dict[int, dict[int, FileStats]] = defaultdict(dict)
+    for file_id, column_id, value_count, null_count, low, high, nan in rows:
+        has_nan = None if nan is None else db.decode("boolean", nan)
+        stats[file_id][column_id] = FileStats(value_count, null_count, low, high, has_nan)
+    return dict(stats)
+
+
+def load_partition_values(db: Database, table_id: int) -> dict[int, tuple[str | None, ...]]:
+    """The partition values of every file that has some, in key order."""
+    rows = db.fetch(
+        "SELECT data_file_id, partition_value FROM "
+        f"{db.table('ducklake_file_partition_value')} WHERE table_id = ? "
+        "ORDER BY data_file_id, partition_key_index",
+        (table_id,),
+    )
+    values: dict[int, list[str | None]] = defaultdict(list)
+    for file_id, value in rows:
+        values[file_id].append(value)
+    return {file_id: tuple(parts) for file_id, parts in values.items()}
+
+
+def load_name_mappings(
+    db: Database, mapping_ids: Iterable[int]
+) -> dict[int, tuple[NameMapping, ...]]:
+    """The name mappings of the given ids, as trees."""
+    wanted = sorted(set(mapping_ids))
+    if not wanted:
+        return {}
+    marks = ", ".join("?" for _ in wanted)
+    rows = db.fetch(
+        "SELECT mapping_id, column_id, source_name, target_field_id, parent_column, is_partition "
+        f"FROM {db.table('ducklake_name_mapping')} WHERE mapping_id IN ({marks}) "
+        "ORDER BY mapping_id, column_id",
+        wanted,
+    )
+    children: dict[tuple[int, int | None], list[tuple[Any, ...]]] = defaultdict(list)
+    for row in rows:
+        children[row[0], row[4]].append(row)
+
+    def node(row: tuple[Any, ...]) -> NameMapping:
+        mapping_id, column_id, source, target, _, is_partition = row
+        below = children.get((mapping_id, column_id), ())
+        return NameMapping(
+            str(source),
+            int(target),
+            is_partition is not None and db.decode("boolean", is_partition),
+            tuple(node(child) for child in below),
+        )
+
+    return {i: tuple(node(row) for row in children.get((i, None), ())) for i in wanted}
+
+
+def _data_file(
+    db: Database, row: tuple[Any, ...], directory: str, inlined_deletes: int
+) -> DataFile:
+    file_id, path, relative, count, size, footer, row_start, begin, *rest = row[:12]
+    partition_id, mapping_id, partial_max, key = rest
+    return DataFile(
+        file_id,
+        join(directory, str(path), relative=db.decode("boolean", relative)),
+        count,
+        size,
+        footer,
+        row_start,
+        begin,
+        partition_id,
+        mapping_id,
+        partial_max,
+        key,
+        _delete_file(db, row[12:], directory),
+        inlined_deletes,
+    )
+
+
+def _delete_file(db: Database, row: tuple[Any, ...], directory: str) -> DeleteFile | None:
+    if row[0] is None:
+        return None
+    delete_id, path, relative, kind, count, size, footer, begin, partial_max, key = row
+    return DeleteFile(
+        delete_id,
+        join(directory, str(path), relative=db.decode("boolean", relative)),
+        str(kind or "parquet"),
+        count,
+        size,
+        footer,
+        begin,
+        partial_max,
+        key,
+    )

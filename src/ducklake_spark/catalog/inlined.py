@@ -1,0 +1,163 @@
+"""Rows that live in the metadata database instead of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ducklake_spark.catalog.columns import ColumnHistory
+from ducklake_spark.catalog_db.connection import Database
+from ducklake_spark.catalog_db.statements import visible_at
+from ducklake_spark.model.entities import InlinedTable, TableEntry
+from ducklake_spark.model.literals import parse_text
+from ducklake_spark.model.schema import Column, Schema
+from ducklake_spark.model.types import (
+    DataType,
+    ListType,
+    MapType,
+    StructField,
+    StructType,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class InlinedRow:
+    """A row with its identity; the values are those of the table's columns, in order."""
+
+    row_id: int
+    snapshot_id: int
+    values: tuple[Any, ...]
+
+
+def load_inlined_rows(
+    db: Database, table: TableEntry, history: ColumnHistory, snapshot_id: int
+) -> list[InlinedRow]:
+    """The inlined rows that a snapshot sees, with the columns that `table` has now.
+
+    Every schema version has a table of its own with the columns of that time; they are matched by
+    column id, so that renamed, added, dropped and promoted columns show what they should.
+    """
+    rows: list[InlinedRow] = []
+    for inlined in _load_inlined_tables(db, table.table_id):
+        version = _load_version_snapshot(db, table, inlined)
+        rows += _load_rows(db, inlined, history.schema_at(version), table.schema, snapshot_id)
+    return sorted(rows, key=lambda row: row.row_id)
+
+
+def count_inlined_rows(db: Database, table_id: int, snapshot_id: int) -> int:
+    """How many inlined rows a snapshot sees."""
+    return sum(
+        db.fetch(
+            f"SELECT count(*) FROM {db.table(inlined.table_name)} WHERE {visible_at()}",
+            (snapshot_id, snapshot_id),
+        )[0][0]
+        for inlined in _load_inlined_tables(db, table_id)
+    )
+
+
+def _load_inlined_tables(db: Database, table_id: int) -> list[InlinedTable]:
+    rows = db.fetch(
+        "SELECT table_id, table_name, schema_version FROM "
+        f"{db.table('ducklake_inlined_data_tables')} WHERE table_id = ? ORDER BY schema_version",
+        (table_id,),
+    )
+    return [InlinedTable(*row) for row in rows]
+
+
+def _load_version_snapshot(db: Database, table: TableEntry, inlined: InlinedTable) -> int:
+    """The first snapshot of the schema version that the inlined table was made for.
+
+    A version that came about only by making the inlined table has no row of its own: the one
+    before it is in force.
+    """
+    row = db.fetch(
+        f"SELECT max(begin_snapshot) FROM {db.table('ducklake_schema_versions')} "
+        "WHERE table_id = ? AND schema_version <= ?",
+        (table.table_id, inlined.schema_version),
+    )[0]
+    return table.begin_snapshot if row[0] is None else int(row[0])
+
+
+def _load_rows(
+    db: Database, inlined: InlinedTable, stored: Schema, wanted: Schema, snapshot_id: int
+) -> list[InlinedRow]:
+    texts = [db.inlined_text(column.name, column.type) for column in stored.columns]
+    rows = db.fetch(
+        f"SELECT row_id, begin_snapshot, {', '.join(texts)} FROM {db.table(inlined.table_name)} "
+        f"WHERE {visible_at()} ORDER BY row_id",
+        (snapshot_id, snapshot_id),
+    )
+    readers = [_reader(column, stored) for column in wanted.columns]
+    return [
+        InlinedRow(row_id, begin_snapshot, tuple(read(values) for read in readers))
+        for row_id, begin_snapshot, *values in rows
+    ]
+
+
+def _reader(column: Column, stored: Schema) -> Callable[[Sequence[Any]], Any]:
+    """How to get the value of `column` out of a stored row of texts."""
+    position = next(
+        (i for i, c in enumerate(stored.columns) if c.column_id == column.column_id), None
+    )
+    if position is None:
+        default = _initial_default(column)
+        return lambda _: default
+    old = stored.columns[position]
+    kind = _reading_type(old, column)
+
+    def read(texts: Sequence[Any]) -> Any:
+        text = texts[position]
+        if text is None:
+            return None
+        # A blob that is no part of something else comes as hexadecimal digits.
+        return _evolve(parse_text(text, kind, hex_blob=not old.children), old, column)
+
+    return read
+
+
+def _initial_default(column: Column) -> Any:
+    text = column.initial_default
+    return None if text is None else parse_text(text, column.type)
+
+
+def _reading_type(old: Column, new: Column | None) -> DataType:
+    """The structure that was stored, its leaves with the types they have been promoted to."""
+    below = {child.column_id: child for child in new.children} if new else {}
+    kinds = [_reading_type(child, below.get(child.column_id)) for child in old.children]
+    match old.type_name.lower():
+        case "list":
+            return ListType(kinds[0])
+        case "map":
+            return MapType(kinds[0], kinds[1])
+        case "struct":
+            return StructType(
+                tuple(StructField(c.name, k) for c, k in zip(old.children, kinds, strict=True))
+            )
+        case "float32":
+            return old.type  # its text is the shortest for 32 bits: read as 64 it is another number
+        case _:
+            return new.type if new and not new.children else old.type
+
+
+def _evolve(value: Any, old: Column, new: Column) -> Any:
+    """Give a nested value the shape that the column has now."""
+    if value is None or not old.children:
+        return value
+    pairs = {child.column_id: (i, child) for i, child in enumerate(old.children)}
+    match old.type_name.lower():
+        case "list":
+            return [_evolve(item, old.children[0], new.children[0]) for item in value]
+        case "map":
+            (old_key, old_value), (new_key, new_value) = old.children, new.children
+            return {
+                _evolve(k, old_key, new_key): _evolve(v, old_value, new_value)
+                for k, v in value.items()
+            }
+        case _:
+            return tuple(
+                _evolve(value[pairs[child.column_id][0]], pairs[child.column_id][1], child)
+                if child.column_id in pairs
+                else _initial_default(child)
+                for child in new.children
+            )

@@ -1,0 +1,104 @@
+"""Snapshots: the newest, all of them, and the one that an AT clause means."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ducklake_spark.catalog_db.connection import Database
+from ducklake_spark.errors import NotALake, SnapshotNotFound
+from ducklake_spark.model.entities import Snapshot
+
+_COLUMNS = "snapshot_id, snapshot_time, schema_version, next_catalog_id, next_file_id"
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRecord:
+    """A snapshot with what was said about it."""
+
+    snapshot: Snapshot
+    changes_made: str | None
+    author: str | None
+    commit_message: str | None
+    commit_extra_info: str | None
+
+
+def load_latest_snapshot(db: Database) -> Snapshot:
+    """The newest snapshot: the state of the lake now."""
+    rows = db.fetch(
+        f"SELECT {_COLUMNS} FROM {db.table('ducklake_snapshot')} "
+        f"WHERE snapshot_id = (SELECT max(snapshot_id) FROM {db.table('ducklake_snapshot')})"
+    )
+    if not rows:
+        raise NotALake("The lake has no snapshot at all: its catalog is damaged.")
+    return _snapshot(db, rows[0])
+
+
+def load_snapshot_at_version(db: Database, version: int) -> Snapshot:
+    """The snapshot of exactly that number."""
+    rows = db.fetch(
+        f"SELECT {_COLUMNS} FROM {db.table('ducklake_snapshot')} WHERE snapshot_id = ?", (version,)
+    )
+    if not rows:
+        raise SnapshotNotFound(
+            f"No snapshot found at version {version}.", hint=_available(db)
+        )
+    return _snapshot(db, rows[0])
+
+
+def load_snapshot_at_time(db: Database, moment: dt.datetime) -> Snapshot:
+    """The newest snapshot that is not younger than `moment`; a naive time is taken as UTC."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=dt.timezone.utc)
+    # Compared here and not in SQL: SQLite keeps times as text of varying length.
+    rows = db.fetch(f"SELECT snapshot_id, snapshot_time FROM {db.table('ducklake_snapshot')}")
+    candidates = [row[0] for row in rows if db.decode("timestamptz", row[1]) <= moment]
+    if not candidates:
+        raise SnapshotNotFound(
+            f"No snapshot is as old as {moment.isoformat(sep=' ')}.", hint=_available(db)
+        )
+    return load_snapshot_at_version(db, max(candidates))
+
+
+def load_snapshots(db: Database) -> list[SnapshotRecord]:
+    """Every snapshot that still exists, oldest first."""
+    rows = db.fetch(
+        "SELECT s.snapshot_id, s.snapshot_time, s.schema_version, s.next_catalog_id, "
+        "s.next_file_id, c.changes_made, c.author, c.commit_message, c.commit_extra_info "
+        f"FROM {db.table('ducklake_snapshot')} s "
+        f"LEFT JOIN {db.table('ducklake_snapshot_changes')} c ON c.snapshot_id = s.snapshot_id "
+        "ORDER BY s.snapshot_id"
+    )
+    return [SnapshotRecord(_snapshot(db, row[:5]), *row[5:]) for row in rows]
+
+
+def load_changes_since(db: Database, snapshot_id: int) -> Iterator[str]:
+    """The change logs of all snapshots after that one, oldest first."""
+    rows = db.fetch(
+        f"SELECT changes_made FROM {db.table('ducklake_snapshot_changes')} "
+        "WHERE snapshot_id > ? ORDER BY snapshot_id",
+        (snapshot_id,),
+    )
+    return (row[0] for row in rows if row[0])
+
+
+def _snapshot(db: Database, row: tuple[Any, ...]) -> Snapshot:
+    snapshot_id, time, schema_version, next_catalog_id, next_file_id = row
+    return Snapshot(
+        int(snapshot_id),
+        db.decode("timestamptz", time),
+        int(schema_version),
+        int(next_catalog_id),
+        int(next_file_id),
+    )
+
+
+def _available(db: Database) -> str:
+    row = db.fetch(
+        f"SELECT min(snapshot_id), max(snapshot_id), min(snapshot_time) "
+        f"FROM {db.table('ducklake_snapshot')}"
+    )[0]
+    first = db.decode("timestamptz", row[2]).isoformat(sep=" ", timespec="seconds")
+    return f"the lake has snapshots {row[0]} to {row[1]}, the first of {first}."

@@ -1,0 +1,179 @@
+"""What one snapshot shows: schemas, tables and views, loaded as they are asked for.
+
+The names of all objects come with one statement; the columns of a table come when it is first
+used. Both stay valid for every snapshot of the same schema version, so they are cached by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ducklake_spark.catalog.columns import ColumnHistory, load_column_history
+from ducklake_spark.catalog_db.connection import Database
+from ducklake_spark.catalog_db.statements import visible_at
+from ducklake_spark.model.entities import (
+    PartitionField,
+    PartitionSpec,
+    SchemaEntry,
+    Snapshot,
+    SortKey,
+    SortSpec,
+    TableEntry,
+    ViewEntry,
+)
+from ducklake_spark.model.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A table that exists, before its columns are loaded."""
+
+    table_id: int
+    table_uuid: str
+    begin_snapshot: int
+    schema_id: int
+    name: str
+    path: str
+    path_is_relative: bool
+
+
+@dataclass
+class CatalogState:
+    """The objects of one schema version. Look-ups ignore the case of names, as DuckDB does."""
+
+    db: Database
+    snapshot: Snapshot
+    schemas: dict[int, SchemaEntry]
+    tables: dict[int, TableName]
+    views: dict[int, ViewEntry]
+    _entries: dict[int, TableEntry] = field(default_factory=dict)
+    _histories: dict[int, ColumnHistory] = field(default_factory=dict)
+
+    def find_schema(self, name: str) -> SchemaEntry | None:
+        """The schema of that name."""
+        wanted = name.lower()
+        return next((s for s in self.schemas.values() if s.name.lower() == wanted), None)
+
+    def find_table(self, schema_id: int, name: str) -> TableEntry | None:
+        """The table of that name with its columns."""
+        found = _find(self.tables.values(), schema_id, name)
+        return self.table(found.table_id) if found else None
+
+    def find_view(self, schema_id: int, name: str) -> ViewEntry | None:
+        """The view of that name."""
+        return _find(self.views.values(), schema_id, name)
+
+    def table(self, table_id: int) -> TableEntry:
+        """The table of that id with its columns."""
+        if table_id not in self._entries:
+            name = self.tables[table_id]
+            schema = self.history(table_id).schema_at(self.snapshot.snapshot_id)
+            self._entries[table_id] = _load_entry(self.db, self.snapshot, name, schema)
+        return self._entries[table_id]
+
+    def history(self, table_id: int) -> ColumnHistory:
+        """All versions of the table's columns."""
+        if table_id not in self._histories:
+            self._histories[table_id] = load_column_history(self.db, table_id)
+        return self._histories[table_id]
+
+
+
+Named = TypeVar("Named", TableName, ViewEntry)
+
+
+def _find(entries: Iterable[Named], schema_id: int, name: str) -> Named | None:
+    wanted = name.lower()
+    return next((e for e in entries if e.schema_id == schema_id and e.name.lower() == wanted), None)
+
+
+def load_state(db: Database, snapshot: Snapshot) -> CatalogState:
+    """Names of everything that the snapshot shows."""
+    at = (snapshot.snapshot_id, snapshot.snapshot_id)
+    schemas = db.fetch(
+        f"SELECT schema_id, schema_uuid, schema_name, path, path_is_relative "
+        f"FROM {db.table('ducklake_schema')} WHERE {visible_at()} ORDER BY schema_id",
+        at,
+    )
+    tables = db.fetch(
+        "SELECT table_id, table_uuid, begin_snapshot, schema_id, table_name, path, "
+        f"path_is_relative FROM {db.table('ducklake_table')} WHERE {visible_at()} "
+        "ORDER BY table_id",
+        at,
+    )
+    views = db.fetch(
+        "SELECT view_id, view_uuid, schema_id, view_name, dialect, sql, column_aliases "
+        f"FROM {db.table('ducklake_view')} WHERE {visible_at()} ORDER BY view_id",
+        at,
+    )
+    return CatalogState(
+        db,
+        snapshot,
+        {row[0]: SchemaEntry(row[0], str(row[1]), row[2], *_path(db, row[3:5])) for row in schemas},
+        {
+            row[0]: TableName(row[0], str(row[1]), row[2], row[3], row[4], *_path(db, row[5:7]))
+            for row in tables
+        },
+        {row[0]: _view(row) for row in views},
+    )
+
+
+def _path(db: Database, row: tuple[Any, ...]) -> tuple[str, bool]:
+    """Lakes of old versions have no path for a schema or table: then it is the parent's."""
+    path, is_relative = row
+    return ("", True) if not path else (str(path), db.decode("boolean", is_relative))
+
+
+def _view(row: tuple[Any, ...]) -> ViewEntry:
+    view_id, uuid, schema_id, name, dialect, sql, aliases = row
+    return ViewEntry(view_id, str(uuid), schema_id, name, dialect, sql, _aliases(aliases))
+
+
+def _aliases(text: str | None) -> tuple[str, ...]:
+    """Read ``"x","y"``; quotes inside a name are doubled."""
+    if not text:
+        return ()
+    return tuple(name.replace('""', '"') for name in text[1:-1].split('","'))
+
+
+def _load_entry(db: Database, snapshot: Snapshot, name: TableName, schema: Schema) -> TableEntry:
+    return TableEntry(
+        name.table_id,
+        name.table_uuid,
+        name.schema_id,
+        name.name,
+        name.path,
+        name.path_is_relative,
+        schema,
+        name.begin_snapshot,
+        _load_partition(db, snapshot.snapshot_id, name.table_id),
+        _load_sort(db, snapshot.snapshot_id, name.table_id),
+    )
+
+
+def _load_partition(db: Database, snapshot_id: int, table_id: int) -> PartitionSpec | None:
+    rows = db.fetch(
+        f"SELECT i.partition_id, c.column_id, c.transform FROM "
+        f"{db.table('ducklake_partition_info')} i JOIN {db.table('ducklake_partition_column')} c "
+        "ON c.partition_id = i.partition_id AND c.table_id = i.table_id "
+        f"WHERE {visible_at('i')} AND i.table_id = ? ORDER BY c.partition_key_index",
+        (snapshot_id, snapshot_id, table_id),
+    )
+    if not rows:
+        return None
+    return PartitionSpec(rows[0][0], tuple(PartitionField(row[1], row[2]) for row in rows))
+
+
+def _load_sort(db: Database, snapshot_id: int, table_id: int) -> SortSpec | None:
+    rows = db.fetch(
+        f"SELECT i.sort_id, e.expression, e.sort_direction, e.null_order, e.dialect FROM "
+        f"{db.table('ducklake_sort_info')} i JOIN {db.table('ducklake_sort_expression')} e "
+        "ON e.sort_id = i.sort_id AND e.table_id = i.table_id "
+        f"WHERE {visible_at('i')} AND i.table_id = ? ORDER BY e.sort_key_index",
+        (snapshot_id, snapshot_id, table_id),
+    )
+    if not rows:
+        return None
+    return SortSpec(rows[0][0], tuple(SortKey(*row[1:]) for row in rows))

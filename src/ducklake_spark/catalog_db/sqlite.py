@@ -1,0 +1,157 @@
+"""SQLite as a metadata database: the standard library's driver, values as the extension stores."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, Final
+
+from ducklake_spark.catalog_db.dialect import (
+    Dialect,
+    OpenRequest,
+    Row,
+    inlines_plain_types,
+    values_insert,
+)
+from ducklake_spark.catalog_db.values import decode_value, encode_as_text
+from ducklake_spark.errors import UnknownOption
+from ducklake_spark.model.types import DataType, ScalarType
+
+_WHOLE_NUMBERS: Final = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
+# Result codes of SQLite; the driver names them from Python 3.11 on only.
+_BUSY, _LOCKED, _PRIMARY_KEY, _UNIQUE = 5, 6, 1555, 2067
+
+
+class SqliteSession:
+    """A connection in autocommit mode; the journal mode stays as the file has it."""
+
+    def __init__(self, request: OpenRequest) -> None:
+        for name in request.parameters:
+            raise UnknownOption(f'"{name}" is no parameter of a SQLite catalog.')
+        mode = "ro" if request.read_only else "rwc" if request.create else "rw"
+        path = Path(request.url.target).expanduser().absolute().as_uri()
+        self._connection = sqlite3.connect(
+            f"{path}?mode={mode}",
+            uri=True,
+            timeout=request.busy_timeout_ms / 1000,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=512,
+        )
+        try:
+            self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+        except sqlite3.Error:
+            self._connection.close()
+            raise
+
+    def run(self, sql: str, params: Sequence[Any]) -> None:
+        """Execute a statement."""
+        self._connection.execute(sql, params).close()
+
+    def rows(self, sql: str, params: Sequence[Any]) -> list[Row]:
+        """Execute a query; reading it to its end releases SQLite's read lock."""
+        return self._connection.execute(sql, params).fetchall()
+
+    def rows_of_all(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[Row]]:
+        """The queries one after the other."""
+        return [self.rows(sql, params) for sql, params in queries]
+
+    def batch(self) -> AbstractContextManager[object]:
+        """There is no network to save trips on."""
+        return nullcontext()
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+
+def _code(error: BaseException) -> int | None:
+    code = getattr(error, "sqlite_errorcode", None)
+    return code if isinstance(code, int) else None
+
+
+def _is_conflict(error: BaseException) -> bool:
+    if not isinstance(error, sqlite3.IntegrityError):
+        return False
+    return _code(error) in {None, _PRIMARY_KEY, _UNIQUE}
+
+
+def _is_locked(error: BaseException) -> bool:
+    if not isinstance(error, sqlite3.OperationalError):
+        return False
+    code = _code(error)
+    # Extended codes carry the plain one in their low byte.
+    return "is locked" in str(error) if code is None else code & 0xFF in {_BUSY, _LOCKED}
+
+
+def _is_missing_table(error: BaseException) -> bool:
+    # SQLite has the same code for every mistake in a statement.
+    return isinstance(error, sqlite3.OperationalError) and "no such table" in str(error)
+
+
+def _inlined_type(kind: DataType) -> str:
+    match kind:
+        case ScalarType(name) if name in _WHOLE_NUMBERS or name == "boolean":
+            return "BIGINT"
+        case ScalarType("blob"):
+            return "BLOB"
+        case _:
+            return "VARCHAR"
+
+
+def _inlined_text(column: str, kind: DataType) -> str:
+    if kind == ScalarType("blob"):
+        # hex() of NULL is an empty text here.
+        return f"CASE WHEN {column} IS NULL THEN NULL ELSE hex({column}) END"
+    return f"CAST({column} AS VARCHAR)"
+
+
+def _encode_inlined(kind: DataType, text: str | None) -> Any:
+    if text is None:
+        return None
+    match kind:
+        case ScalarType("boolean"):
+            return decode_value("boolean", text)
+        case ScalarType("blob"):
+            return bytes.fromhex(text)
+        case ScalarType(name) if name in _WHOLE_NUMBERS:
+            return int(text)
+        case _:
+            return text
+
+
+DIALECT: Final = Dialect(
+    name="sqlite",
+    driver="sqlite3",
+    extra=None,
+    # DuckDB's SQLite connector turns its own types into these.
+    column_types={
+        "bigint": "BIGINT",
+        "boolean": "BIGINT",
+        "timestamptz": "VARCHAR",
+        "uuid": "VARCHAR",
+        "varchar": "VARCHAR",
+    },
+    # The write lock is taken at once: a lock taken later fails without waiting.
+    begin_write="BEGIN IMMEDIATE",
+    begin_read="BEGIN",
+    default_schema=None,
+    batches=False,
+    connect=SqliteSession,
+    encode=encode_as_text,
+    decode=decode_value,
+    insert=values_insert,
+    has_table_sql="SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
+    is_conflict=_is_conflict,
+    is_missing_table=_is_missing_table,
+    is_locked=_is_locked,
+    is_lost=lambda error: False,
+    longest_name=None,
+    can_inline=inlines_plain_types,
+    inlined_type=_inlined_type,
+    inlined_text=_inlined_text,
+    inlined_mark=lambda kind: "?",
+    encode_inlined=_encode_inlined,
+)

@@ -1,0 +1,48 @@
+"""Turn the changes of a transaction into rows of the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ducklake_spark.commit.apply_files import apply_append_files
+from ducklake_spark.commit.apply_objects import (
+    apply_create_schema,
+    apply_create_table,
+    apply_drop_schema,
+    apply_drop_table,
+    apply_drop_view,
+)
+from ducklake_spark.commit.rows import CommitRows
+from ducklake_spark.model.changes import (
+    AppendFiles,
+    Change,
+    CreateSchema,
+    CreateTable,
+    DropSchema,
+    DropTable,
+    DropView,
+)
+
+
+def apply_changes(commit: CommitRows, changes: Sequence[Change]) -> None:
+    """Objects first, in the order they were changed; then data, table by table."""
+    commit.changes_schema = any(not isinstance(change, AppendFiles) for change in changes)
+    for change in changes:
+        _apply(commit, change)
+    apply_append_files(commit, [c for c in changes if isinstance(c, AppendFiles)])
+
+
+def _apply(commit: CommitRows, change: Change) -> None:
+    match change:
+        case CreateSchema():
+            apply_create_schema(commit, change)
+        case DropSchema():
+            apply_drop_schema(commit, change)
+        case CreateTable():
+            apply_create_table(commit, change)
+        case DropTable():
+            apply_drop_table(commit, change)
+        case DropView():
+            apply_drop_view(commit, change)
+        case AppendFiles():
+            pass  # after all objects have their ids

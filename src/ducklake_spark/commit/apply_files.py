@@ -1,0 +1,178 @@
+"""Rows for data files that a table gains, and the table's running statistics."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from ducklake_spark.commit.rows import CommitRows
+from ducklake_spark.model.changes import AppendFiles
+from ducklake_spark.model.entities import TableEntry
+from ducklake_spark.model.stats import TableColumnStats, merge_stats
+from ducklake_spark.model.written import ColumnStats, WrittenFile
+
+
+def apply_append_files(commit: CommitRows, changes: Sequence[AppendFiles]) -> None:
+    """All appends of a transaction, table by table: each table's totals are touched once."""
+    by_table: dict[int, list[AppendFiles]] = defaultdict(list)
+    for change in changes:
+        by_table[change.table.table_id].append(change)
+    for appends in by_table.values():
+        files = [file for change in appends for file in change.files]
+        _append(commit, appends[-1].table, files)
+
+
+def _append(commit: CommitRows, table: TableEntry, files: Sequence[WrittenFile]) -> None:
+    table_id = commit.real_id(table.table_id)
+    totals = _load_totals(commit, table_id)
+    row_id = totals[1] if totals else 0
+    for file in files:
+        _insert_file(commit, table, table_id, file, row_id)
+        row_id += file.record_count
+    _store_totals(commit, table_id, totals, files, row_id)
+    _store_column_stats(commit, table, table_id, files, had_rows=bool(totals and totals[0]))
+
+
+def _insert_file(
+    commit: CommitRows, table: TableEntry, table_id: int, file: WrittenFile, row_id_start: int
+) -> None:
+    file_id = commit.take_file_id()
+    partition = table.partition if file.partition_values else None
+    commit.insert(
+        "ducklake_data_file",
+        file_id,
+        table_id,
+        commit.snapshot_id,
+        None,
+        None,
+        file.relative_path,
+        True,
+        "parquet",
+        file.record_count,
+        file.file_size_bytes,
+        file.footer_size,
+        row_id_start,
+        commit.real_id(partition.partition_id) if partition else None,
+        None,
+        None,
+        None,
+    )
+    for stats in file.column_stats:
+        commit.insert(
+            "ducklake_file_column_stats",
+            file_id,
+            table_id,
+            stats.column_id,
+            stats.column_size_bytes,
+            stats.value_count,
+            stats.null_count,
+            stats.min_value,
+            stats.max_value,
+            stats.contains_nan,
+            stats.extra_stats,
+        )
+    for index, value in enumerate(file.partition_values):
+        commit.insert("ducklake_file_partition_value", file_id, table_id, index, value)
+
+
+def _load_totals(commit: CommitRows, table_id: int) -> tuple[int, int, int] | None:
+    """The row of ducklake_table_stats: records, next row id, bytes. None before the first data."""
+    rows = commit.db.fetch(
+        "SELECT record_count, next_row_id, file_size_bytes FROM "
+        f"{commit.db.table('ducklake_table_stats')} WHERE table_id = ?",
+        (table_id,),
+    )
+    return (int(rows[0][0]), int(rows[0][1]), int(rows[0][2])) if rows else None
+
+
+def _store_totals(
+    commit: CommitRows,
+    table_id: int,
+    totals: tuple[int, int, int] | None,
+    files: Sequence[WrittenFile],
+    next_row_id: int,
+) -> None:
+    records = sum(file.record_count for file in files)
+    size = sum(file.file_size_bytes for file in files)
+    if totals is None:
+        commit.insert("ducklake_table_stats", table_id, records, next_row_id, size)
+    else:
+        commit.execute(
+            f"UPDATE {commit.db.table('ducklake_table_stats')} SET record_count = ?, "
+            "next_row_id = ?, file_size_bytes = ? WHERE table_id = ?",
+            totals[0] + records,
+            next_row_id,
+            totals[2] + size,
+            table_id,
+        )
+
+
+def _store_column_stats(
+    commit: CommitRows,
+    table: TableEntry,
+    table_id: int,
+    files: Sequence[WrittenFile],
+    *,
+    had_rows: bool,
+) -> None:
+    """Widen the table's bounds to cover the new files: DuckDB answers from them."""
+    current = _load_column_stats(commit, table_id)
+    added: dict[int, list[ColumnStats]] = defaultdict(list)
+    for file in files:
+        for stats in file.column_stats:
+            added[stats.column_id].append(stats)
+    for column_id, parts in added.items():
+        known = current.get(column_id)
+        kind = table.schema.by_id[column_id].type
+        merged = merge_stats(known, parts, kind, had_rows=had_rows)
+        if merged is not None:
+            _store_column(commit, table_id, merged, is_new=known is None)
+        elif known is not None:
+            # No row says "unknown"; a row without bounds would be taken for "no values so far".
+            commit.execute(
+                f"DELETE FROM {commit.db.table('ducklake_table_column_stats')} "
+                "WHERE table_id = ? AND column_id = ?",
+                table_id,
+                column_id,
+            )
+
+
+def _load_column_stats(commit: CommitRows, table_id: int) -> dict[int, TableColumnStats]:
+    decode = commit.db.decode
+    rows = commit.db.fetch(
+        "SELECT column_id, contains_null, contains_nan, min_value, max_value, extra_stats FROM "
+        f"{commit.db.table('ducklake_table_column_stats')} WHERE table_id = ?",
+        (table_id,),
+    )
+    return {
+        row[0]: TableColumnStats(
+            row[0],
+            None if row[1] is None else decode("boolean", row[1]),
+            None if row[2] is None else decode("boolean", row[2]),
+            *row[3:],
+        )
+        for row in rows
+    }
+
+
+def _store_column(
+    commit: CommitRows, table_id: int, stats: TableColumnStats, *, is_new: bool
+) -> None:
+    values = (
+        stats.contains_null,
+        stats.contains_nan,
+        stats.min_value,
+        stats.max_value,
+        stats.extra_stats,
+    )
+    if is_new:
+        commit.insert("ducklake_table_column_stats", table_id, stats.column_id, *values)
+        return
+    commit.execute(
+        f"UPDATE {commit.db.table('ducklake_table_column_stats')} SET contains_null = ?, "
+        "contains_nan = ?, min_value = ?, max_value = ?, extra_stats = ? "
+        "WHERE table_id = ? AND column_id = ?",
+        *values,
+        table_id,
+        stats.column_id,
+    )

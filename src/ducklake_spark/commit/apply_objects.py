@@ -1,0 +1,159 @@
+"""Rows for schemas, tables and views that come or go."""
+
+from __future__ import annotations
+
+from ducklake_spark.catalog_db.connection import Database
+from ducklake_spark.catalog_db.statements import create_inlined_sql
+from ducklake_spark.commit.rows import CommitRows
+from ducklake_spark.model.changes import CreateSchema, CreateTable, DropSchema, DropTable, DropView
+from ducklake_spark.model.entities import PartitionSpec, SortSpec
+from ducklake_spark.model.schema import Column, Schema
+
+RESERVED_COLUMNS = frozenset(
+    {
+        "row_id",
+        "begin_snapshot",
+        "end_snapshot",
+        "_ducklake_internal_row_id",
+        "_ducklake_internal_snapshot_id",
+    }
+)
+
+_ENDED_WITH_TABLE = (
+    "ducklake_table",
+    "ducklake_partition_info",
+    "ducklake_column",
+    "ducklake_column_tag",
+    "ducklake_data_file",
+    "ducklake_delete_file",
+    "ducklake_sort_info",
+)
+
+
+def apply_create_schema(commit: CommitRows, change: CreateSchema) -> None:
+    """One row of ducklake_schema."""
+    schema = change.schema
+    commit.insert(
+        "ducklake_schema",
+        commit.take_catalog_id(schema.schema_id),
+        schema.schema_uuid,
+        commit.snapshot_id,
+        None,
+        schema.name,
+        schema.path,
+        schema.path_is_relative,
+    )
+
+
+def apply_drop_schema(commit: CommitRows, change: DropSchema) -> None:
+    """End the schema; its tables and views are changes of their own."""
+    commit.end("ducklake_schema", "schema_id", change.schema_id)
+
+
+def apply_create_table(commit: CommitRows, change: CreateTable) -> None:
+    """The table, its columns, its schema version and the place for its small inserts."""
+    table = change.table
+    table_id = commit.take_catalog_id(table.table_id)
+    commit.insert(
+        "ducklake_table",
+        table_id,
+        table.table_uuid,
+        commit.snapshot_id,
+        None,
+        commit.real_id(table.schema_id),
+        table.name,
+        table.path,
+        table.path_is_relative,
+    )
+    for column in table.schema.columns:
+        _insert_column(commit, table_id, column, parent=None)
+    commit.insert(
+        "ducklake_schema_versions", commit.snapshot_id, commit.schema_version, table_id
+    )
+    if table.partition:
+        _insert_partition(commit, table_id, table.partition)
+    if table.sort:
+        _insert_sort(commit, table_id, table.sort)
+    if change.inline and can_inline(commit.db, table.schema):
+        create_inlined_table(commit, table_id, table.schema)
+
+
+def apply_drop_table(commit: CommitRows, change: DropTable) -> None:
+    """End everything that belongs to the table. Its files stay for time travel."""
+    for name in _ENDED_WITH_TABLE:
+        commit.end(name, "table_id", change.table_id)
+    commit.end("ducklake_tag", "object_id", change.table_id)
+
+
+def apply_drop_view(commit: CommitRows, change: DropView) -> None:
+    """End the view and its comment."""
+    commit.end("ducklake_view", "view_id", change.view_id)
+    commit.end("ducklake_tag", "object_id", change.view_id)
+
+
+def can_inline(db: Database, schema: Schema) -> bool:
+    """Whether the metadata database can hold rows of such a table."""
+    return all(
+        column.name.lower() not in RESERVED_COLUMNS and db.can_inline(column.name, column.type)
+        for column in schema.columns
+    )
+
+
+def create_inlined_table(commit: CommitRows, table_id: int, schema: Schema) -> None:
+    """The empty table for small inserts of this schema version, registered for all readers."""
+    name = f"ducklake_inlined_data_{table_id}_{commit.schema_version}"
+    columns = [(column.name, column.type) for column in schema.columns]
+    commit.execute(create_inlined_sql(commit.db.table(name), columns, commit.db.dialect))
+    commit.insert("ducklake_inlined_data_tables", table_id, name, commit.schema_version)
+
+
+def _insert_column(commit: CommitRows, table_id: int, column: Column, parent: int | None) -> None:
+    default = column.default
+    commit.insert(
+        "ducklake_column",
+        column.column_id,
+        commit.snapshot_id,
+        None,
+        table_id,
+        column.column_id,  # the order is the id, as the extension writes it
+        column.name,
+        column.type_name,
+        column.initial_default,
+        default.text if default else "NULL",
+        column.nulls_allowed,
+        parent,
+        default.kind if default else "" if column.children else "literal",
+        default.dialect if default else "duckdb",
+    )
+    for child in column.children:
+        _insert_column(commit, table_id, child, column.column_id)
+
+
+def _insert_partition(commit: CommitRows, table_id: int, spec: PartitionSpec) -> None:
+    partition_id = commit.take_catalog_id(spec.partition_id)
+    commit.insert("ducklake_partition_info", partition_id, table_id, commit.snapshot_id, None)
+    for index, field in enumerate(spec.fields):
+        commit.insert(
+            "ducklake_partition_column",
+            partition_id,
+            table_id,
+            index,
+            field.column_id,
+            field.transform,
+        )
+
+
+def _insert_sort(commit: CommitRows, table_id: int, spec: SortSpec) -> None:
+    sort_id = commit.take_catalog_id(spec.sort_id)
+    commit.insert("ducklake_sort_info", sort_id, table_id, commit.snapshot_id, None)
+    for index, key in enumerate(spec.keys):
+        commit.insert(
+            "ducklake_sort_expression",
+            sort_id,
+            table_id,
+            index,
+            key.expression,
+            key.dialect,
+            key.direction,
+            key.null_order,
+        )

@@ -1,0 +1,159 @@
+"""What a transaction sees: its snapshot, and on top of it what it has done itself."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ducklake_spark.catalog.state import CatalogState
+from ducklake_spark.model.changes import (
+    AppendFiles,
+    Change,
+    CreateSchema,
+    CreateTable,
+    DropSchema,
+    DropTable,
+    DropView,
+)
+from ducklake_spark.model.entities import DataFile, SchemaEntry, TableEntry, ViewEntry
+from ducklake_spark.model.written import WrittenFile
+
+
+class LocalState:
+    """The pinned state with the transaction's own changes laid over it.
+
+    Objects made here have ids below zero until the commit gives them real ones.
+    """
+
+    def __init__(self, base: CatalogState) -> None:
+        self.base = base
+        self.changes: list[Change] = []
+        self._schemas: dict[int, SchemaEntry] = {}
+        self._tables: dict[int, TableEntry] = {}
+        self._files: dict[int, list[WrittenFile]] = defaultdict(list)
+        self._dropped: set[int] = set()
+        self._last_id = 0
+
+    def copy(self) -> LocalState:
+        """The same view; what is staged in one is not seen in the other."""
+        other = LocalState(self.base)
+        other.changes = list(self.changes)
+        other._schemas, other._tables = dict(self._schemas), dict(self._tables)
+        other._dropped, other._last_id = set(self._dropped), self._last_id
+        for table_id, files in self._files.items():
+            other._files[table_id] = list(files)
+        return other
+
+    def provisional_id(self) -> int:
+        """A fresh id for an object of this transaction."""
+        self._last_id -= 1
+        return self._last_id
+
+    def schemas(self) -> list[SchemaEntry]:
+        """Every schema, in the order of creation."""
+        kept = (s for s in self.base.schemas.values() if s.schema_id not in self._dropped)
+        return [*kept, *self._schemas.values()]
+
+    def schema(self, schema_id: int) -> SchemaEntry:
+        """The schema of that id."""
+        return self._schemas.get(schema_id) or self.base.schemas[schema_id]
+
+    def find_schema(self, name: str) -> SchemaEntry | None:
+        """The schema of that name, whatever its case."""
+        wanted = name.lower()
+        return next((s for s in self.schemas() if s.name.lower() == wanted), None)
+
+    def table_names(self, schema_id: int | None = None) -> list[tuple[SchemaEntry, str]]:
+        """Schema and name of every table, of one schema or of all."""
+        kept = [
+            (t.schema_id, t.name)
+            for t in self.base.tables.values()
+            if t.table_id not in self._dropped
+        ]
+        made = [(t.schema_id, t.name) for t in self._tables.values()]
+        return [
+            (self.schema(parent), name)
+            for parent, name in (*kept, *made)
+            if schema_id is None or parent == schema_id
+        ]
+
+    def tables(self) -> Iterator[TableEntry]:
+        """Every table with its columns."""
+        for schema, name in self.table_names():
+            table = self.find_table(schema.schema_id, name)
+            if table is not None:
+                yield table
+
+    def views(self) -> list[ViewEntry]:
+        """Every view."""
+        return [v for v in self.base.views.values() if v.view_id not in self._dropped]
+
+    def find_table(self, schema_id: int, name: str) -> TableEntry | None:
+        """The table of that name, whatever its case."""
+        wanted = name.lower()
+        for table in self._tables.values():
+            if table.schema_id == schema_id and table.name.lower() == wanted:
+                return table
+        found = self.base.find_table(schema_id, name)
+        return None if found is None or found.table_id in self._dropped else found
+
+    def find_view(self, schema_id: int, name: str) -> ViewEntry | None:
+        """The view of that name, whatever its case."""
+        found = self.base.find_view(schema_id, name)
+        return None if found is None or found.view_id in self._dropped else found
+
+    def local_files(self, table_id: int) -> list[WrittenFile]:
+        """Files that this transaction has added to the table."""
+        return list(self._files.get(table_id, ()))
+
+    def stage(self, change: Change) -> None:
+        """Make the change part of what this transaction sees and will commit."""
+        self.changes.append(change)
+        match change:
+            case CreateSchema(schema):
+                self._schemas[schema.schema_id] = schema
+            case CreateTable(table):
+                self._tables[table.table_id] = table
+            case AppendFiles(table, files):
+                self._files[table.table_id] += files
+            case DropSchema(schema_id):
+                self._drop(schema_id, self._schemas)
+            case DropTable(table_id):
+                self._drop(table_id, self._tables)
+                self._files.pop(table_id, None)
+            case DropView(view_id):
+                self._dropped.add(view_id)
+
+    def _drop(self, object_id: int, local: dict[int, SchemaEntry] | dict[int, TableEntry]) -> None:
+        """End an object. One made by this transaction vanishes as if it had never been."""
+        if object_id >= 0:
+            self._dropped.add(object_id)
+            return
+        local.pop(object_id)
+        self.changes = [c for c in self.changes if object_id not in _objects_of(c)]
+
+
+def _objects_of(change: Change) -> tuple[int, ...]:
+    match change:
+        case CreateSchema(schema):
+            return (schema.schema_id,)
+        case CreateTable(table) | AppendFiles(table):
+            return (table.table_id,)
+        case DropSchema(object_id) | DropTable(object_id) | DropView(object_id):
+            return (object_id,)
+
+
+def as_data_files(files: list[WrittenFile], *, begin_snapshot: int) -> list[DataFile]:
+    """Show uncommitted files to a scan. Their row ids are known only after the commit."""
+    return [
+        DataFile(
+            data_file_id=-1 - index,
+            path=file.path,
+            record_count=file.record_count,
+            file_size_bytes=file.file_size_bytes,
+            footer_size=file.footer_size,
+            row_id_start=None,
+            begin_snapshot=begin_snapshot,
+        )
+        for index, file in enumerate(files)
+    ]

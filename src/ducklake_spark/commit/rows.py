@@ -1,0 +1,87 @@
+"""The rows and statements of one commit, collected before any of them is sent."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from ducklake_spark.catalog_db.connection import Database, Statement
+from ducklake_spark.model.entities import Snapshot
+
+
+@dataclass
+class CommitRows:
+    """What one commit writes, with the ids that it takes. Made anew for every attempt.
+
+    Ids are counted on from `latest`, the newest snapshot as read inside the commit's own
+    transaction: the primary key of the snapshot decides a race, so none is ever given twice.
+    """
+
+    db: Database
+    latest: Snapshot
+    rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=lambda: defaultdict(list))
+    statements: list[Statement] = field(default_factory=list)
+    changes_schema: bool = False
+    _ids: dict[int, int] = field(default_factory=dict)
+    _next_catalog_id: int = -1
+    _next_file_id: int = -1
+
+    def __post_init__(self) -> None:
+        self._next_catalog_id = self.latest.next_catalog_id
+        self._next_file_id = self.latest.next_file_id
+
+    @property
+    def snapshot_id(self) -> int:
+        """The number of the snapshot being made."""
+        return self.latest.snapshot_id + 1
+
+    @property
+    def schema_version(self) -> int:
+        """The schema version after this commit."""
+        return self.latest.schema_version + (1 if self.changes_schema else 0)
+
+    def insert(self, table: str, *values: Any) -> None:
+        """Add a row, values in the table's physical order."""
+        self.rows[table].append(values)
+
+    def execute(self, sql: str, *params: Any) -> None:
+        """Add a statement; all of them run before the inserts."""
+        self.statements.append(Statement(sql, params))
+
+    def end(self, table: str, key: str, value: int) -> None:
+        """End the live rows of `table` where `key` has the value."""
+        self.execute(
+            f"UPDATE {self.db.table(table)} SET end_snapshot = ? "
+            f"WHERE {key} = ? AND end_snapshot IS NULL",
+            self.snapshot_id,
+            value,
+        )
+
+    def take_catalog_id(self, provisional: int | None = None) -> int:
+        """The next id for a schema, table, view, macro, partition or sort spec."""
+        taken = self._next_catalog_id
+        self._next_catalog_id += 1
+        if provisional is not None:
+            self._ids[provisional] = taken
+        return taken
+
+    def take_file_id(self) -> int:
+        """The next id for a data file, delete file or name mapping."""
+        taken = self._next_file_id
+        self._next_file_id += 1
+        return taken
+
+    def real_id(self, object_id: int) -> int:
+        """The id in the catalog of an object that this transaction may have made itself."""
+        return object_id if object_id >= 0 else self._ids[object_id]
+
+    def snapshot_values(self, now: Any) -> tuple[Any, ...]:
+        """The row of ducklake_snapshot."""
+        return (
+            self.snapshot_id,
+            now,
+            self.schema_version,
+            self._next_catalog_id,
+            self._next_file_id,
+        )

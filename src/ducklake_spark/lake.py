@@ -1,0 +1,121 @@
+"""An attached lake: its metadata database, its data path, and the snapshots that it shows."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import OrderedDict
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from ducklake_spark.catalog.settings import (
+    DEFAULT_INLINING_ROW_LIMIT,
+    Settings,
+    load_settings,
+)
+from ducklake_spark.catalog.snapshots import (
+    load_latest_snapshot,
+    load_snapshot_at_time,
+    load_snapshot_at_version,
+)
+from ducklake_spark.catalog.state import CatalogState, load_state
+from ducklake_spark.catalog_db.connection import Database
+from ducklake_spark.commit.retry import RetryPolicy
+from ducklake_spark.commit.transaction import Transaction
+from ducklake_spark.errors import DataFileError, ReadOnlyLake
+from ducklake_spark.model.entities import SchemaEntry, Snapshot, TableEntry
+from ducklake_spark.model.paths import join, resolve
+from ducklake_spark.parquet.storage import remove_file
+
+_CACHED_STATES = 16
+
+
+def remove_files(paths: Iterable[str]) -> None:
+    """Remove files that no snapshot knows. What cannot be removed now is an orphan, not a loss."""
+    for path in paths:
+        with suppress(DataFileError):
+            remove_file(path)
+
+
+@dataclass
+class Lake:
+    """One lake of one connection. States are cached by schema version: they never grow stale."""
+
+    name: str
+    db: Database
+    data_path: str  # as the catalog stores it
+    read_only: bool = False
+    pinned: Snapshot | None = None  # attached at a past snapshot
+    inlining_row_limit: int | None = None  # given at ATTACH: for this session only
+    _states: OrderedDict[int, CatalogState] = field(default_factory=OrderedDict)
+
+    def latest(self) -> Snapshot:
+        """The snapshot that a new transaction sees."""
+        return self.pinned or load_latest_snapshot(self.db)
+
+    def snapshot_at(
+        self, *, version: int | None = None, timestamp: dt.datetime | None = None
+    ) -> Snapshot:
+        """The snapshot that time travel asks for."""
+        if version is not None:
+            return load_snapshot_at_version(self.db, version)
+        if timestamp is not None:
+            return load_snapshot_at_time(self.db, timestamp)
+        return self.latest()
+
+    def state_at(self, snapshot: Snapshot) -> CatalogState:
+        """The objects that a snapshot shows."""
+        version = snapshot.schema_version
+        if version not in self._states:
+            self._states[version] = load_state(self.db, snapshot)
+            if len(self._states) > _CACHED_STATES:
+                self._states.popitem(last=False)
+        self._states.move_to_end(version)
+        return self._states[version]
+
+    def begin(self, retry: RetryPolicy) -> Transaction:
+        """Start a transaction on what the lake shows now."""
+        snapshot = self.latest()
+        return Transaction(
+            self.db,
+            self.state_at(snapshot),
+            snapshot=snapshot,
+            retry=retry,
+            remove_files=remove_files,
+        )
+
+    def settings(self) -> Settings:
+        """The stored options, as they are now."""
+        return load_settings(self.db)
+
+    def effective_inlining_limit(self, schema_id: int, table_id: int | None = None) -> int:
+        """How many rows of an insert may go to the metadata database."""
+        if self.inlining_row_limit is not None:
+            return self.inlining_row_limit
+        stored = self.settings().get(
+            "data_inlining_row_limit", schema_id=schema_id, table_id=table_id
+        )
+        return DEFAULT_INLINING_ROW_LIMIT if stored is None else int(stored)
+
+    def check_writable(self, action: str) -> None:
+        """Refuse a change of a lake that was attached for reading."""
+        if self.pinned is not None:
+            raise ReadOnlyLake(
+                f'Cannot {action}: the lake "{self.name}" is attached at snapshot '
+                f"{self.pinned.snapshot_id}, which is history.",
+                hint="attach it without SNAPSHOT_VERSION and SNAPSHOT_TIME.",
+            )
+        if self.read_only:
+            raise ReadOnlyLake(
+                f'Cannot {action}: the lake "{self.name}" is attached read-only.',
+                hint="attach it without READ_ONLY.",
+            )
+
+    def table_directory(self, schema: SchemaEntry, table: TableEntry) -> str:
+        """Where the table's files are: an absolute path or a URL, with a trailing slash."""
+        below = join(resolve(self.data_path), schema.path, relative=schema.path_is_relative)
+        return join(below, table.path, relative=table.path_is_relative)
+
+    def close(self) -> None:
+        """Let go of the metadata database."""
+        self.db.close()

@@ -1,0 +1,190 @@
+"""ATTACH: open a lake, or make a new one."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ducklake_spark.catalog_db.connection import Database, open_database
+from ducklake_spark.catalog_db.initialize import (
+    check_version,
+    create_lake,
+    is_lake,
+    normalize_data_path,
+)
+from ducklake_spark.catalog_db.url import CatalogUrl, parse_url
+from ducklake_spark.errors import InvalidInput, NotALake, NotSupported, UnknownOption, did_you_mean
+from ducklake_spark.lake import Lake
+from ducklake_spark.model.literals import parse_text
+from ducklake_spark.model.types import ScalarType
+
+
+@dataclass(frozen=True)
+class AttachOptions:
+    """The options of ATTACH, named as in SQL."""
+
+    data_path: str | None = None
+    override_data_path: bool = False
+    create_if_not_exists: bool | None = None  # by default: unless read-only
+    read_only: bool = False
+    metadata_schema: str | None = None
+    metadata_catalog: str | None = None
+    metadata_path: str | None = None
+    metadata_parameters: Mapping[str, str] = field(default_factory=dict)
+    snapshot_version: int | None = None
+    snapshot_time: dt.datetime | None = None
+    data_inlining_row_limit: int | None = None
+    encrypted: bool = False
+    automatic_migration: bool = False
+    busy_timeout: int = 5000
+
+
+def parse_attach_options(options: Mapping[str, Any]) -> AttachOptions:
+    """Check names and values, whatever their case. `META_x` adds to the metadata parameters."""
+    known = set(AttachOptions.__dataclass_fields__)
+    values: dict[str, Any] = {}
+    parameters: dict[str, str] = {}
+    for option, value in options.items():
+        name = option.lower()
+        if name.startswith("meta_"):
+            parameters[name.removeprefix("meta_")] = str(value)
+        elif name == "metadata_parameters":
+            parameters.update({str(k): str(v) for k, v in _as_mapping(option, value).items()})
+        elif name in known:
+            values[name] = _convert(name, value)
+        elif name not in ("type", "read_write"):
+            hint = did_you_mean(name, known) or f"known are {', '.join(sorted(known)).upper()}."
+            raise UnknownOption(f'ATTACH has no option "{option}".', hint=hint)
+    if values.get("snapshot_version") is not None and values.get("snapshot_time") is not None:
+        raise InvalidInput("ATTACH takes SNAPSHOT_VERSION or SNAPSHOT_TIME, not both.")
+    return AttachOptions(**values, metadata_parameters=parameters)
+
+
+def _as_mapping(option: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise UnknownOption(f"{option} takes a map such as MAP {{'key': 'value'}}, not {value!r}.")
+    return value
+
+
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def _convert(name: str, value: Any) -> Any:
+    """A value of the kind that the option takes."""
+    kind = str(AttachOptions.__dataclass_fields__[name].type)
+    try:
+        if "bool" in kind:
+            return _BOOLEANS[str(value).lower()]
+        if "int" in kind:
+            return int(value)
+        if "datetime" in kind:
+            return value if isinstance(value, dt.datetime) else parse_text(str(value), ScalarType("timestamptz"))
+    except (KeyError, ValueError, TypeError):
+        raise UnknownOption(f"{name.upper()} cannot take the value {value!r}.") from None
+    return str(value)
+
+
+def default_name(uri: str) -> str:
+    """The name of a lake attached without AS: its file's, without the ending.
+
+    >>> default_name("ducklake:sqlite:data/shop.sqlite")
+    'shop'
+    """
+    url = parse_url(uri)
+    if url.kind in ("duckdb", "sqlite"):
+        return Path(url.target).name.split(".")[0] or "ducklake"
+    return "ducklake"
+
+
+def open_lake(uri: str, name: str, options: AttachOptions) -> Lake:
+    """Open the lake behind the URI, making it if that is allowed and there is none.
+
+    Nothing stays open and nothing is made when any check fails.
+    """
+    if options.encrypted:
+        raise NotSupported(
+            f'Cannot attach "{name}" with ENCRYPTED: encrypted lakes are not supported yet.'
+        )
+    url = parse_url(uri)
+    if options.metadata_path is not None:
+        url = CatalogUrl(url.kind, options.metadata_path)
+    may_create = options.create_if_not_exists
+    if may_create is None:
+        may_create = not (options.read_only or _is_time_travel(options))
+    db = open_database(
+        url,
+        read_only=options.read_only,
+        create=may_create,
+        metadata_schema=options.metadata_schema,
+        parameters=options.metadata_parameters,
+        busy_timeout_ms=options.busy_timeout,
+    )
+    try:
+        return _open(db, url, name, options, may_create=may_create)
+    except BaseException:
+        db.close()
+        raise
+
+
+def _is_time_travel(options: AttachOptions) -> bool:
+    return options.snapshot_version is not None or options.snapshot_time is not None
+
+
+def _open(
+    db: Database, url: CatalogUrl, name: str, options: AttachOptions, *, may_create: bool
+) -> Lake:
+    if not is_lake(db):
+        if not may_create:
+            raise NotALake(
+                f"There is no lake in {url}.",
+                hint="check the path, or attach without READ_ONLY and with "
+                "CREATE_IF_NOT_EXISTS true to make one.",
+            )
+        create_lake(db, _data_path_for_new_lake(url, options))
+    check_version(db)
+    lake = Lake(
+        name,
+        db,
+        "",
+        read_only=options.read_only,
+        inlining_row_limit=options.data_inlining_row_limit,
+    )
+    lake.data_path = _data_path(lake, options)
+    if lake.settings().get("encrypted") == "true":
+        raise NotSupported(
+            f'Cannot attach "{name}": the lake is encrypted, which is not supported yet.',
+            hint="read it with DuckDB.",
+        )
+    if _is_time_travel(options):
+        lake.pinned = lake.snapshot_at(
+            version=options.snapshot_version, timestamp=options.snapshot_time
+        )
+    return lake
+
+
+def _data_path_for_new_lake(url: CatalogUrl, options: AttachOptions) -> str:
+    if options.data_path is not None:
+        return normalize_data_path(options.data_path)
+    if url.kind == "duckdb":
+        return normalize_data_path(f"{url.target}.files")
+    raise InvalidInput(
+        f"Cannot create a lake in {url}: it needs a DATA_PATH for its files.",
+        hint="ATTACH '…' AS lake (DATA_PATH 'folder/').",
+    )
+
+
+def _data_path(lake: Lake, options: AttachOptions) -> str:
+    """The stored path, unless an override was asked for; the override is not stored."""
+    stored = lake.settings().get("data_path") or ""
+    if options.data_path is None:
+        return stored
+    given = normalize_data_path(options.data_path)
+    if given == stored or options.override_data_path:
+        return given
+    raise InvalidInput(
+        f'DATA_PATH "{given}" does not match the data path "{stored}" of the lake "{lake.name}".',
+        hint="leave DATA_PATH out, or set OVERRIDE_DATA_PATH true to use it in this session.",
+    )

@@ -1,0 +1,199 @@
+"""Read a table: load what the catalog says, plan, and hand Spark the files it may need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, SparkSession
+
+from ducklake_spark.catalog.files import (
+    load_file_stats,
+    load_files,
+    load_name_mappings,
+    load_partition_values,
+)
+from ducklake_spark.catalog.inlined import InlinedRow, count_inlined_rows, load_inlined_rows
+from ducklake_spark.catalog.state import CatalogState
+from ducklake_spark.commit.local import LocalState, as_data_files
+from ducklake_spark.errors import NotSupported
+from ducklake_spark.lake import Lake
+from ducklake_spark.model.entities import DataFile, Snapshot, TableEntry
+from ducklake_spark.model.predicate import Predicate, columns_of
+from ducklake_spark.model.schema import Column, Schema
+from ducklake_spark.plan.prune import FileStats, PruneResult, prune
+from ducklake_spark.plan.scan import plan_scan
+from ducklake_spark.spark.local import local_frame
+from ducklake_spark.spark.scan import scan
+from ducklake_spark.spark.tags import tag_types
+
+
+@dataclass
+class FileChoice:
+    """Answers Spark's question which files a filter can match. Called from Spark's planner.
+
+    Statistics are read for the filter's columns only, and once for a DataFrame.
+    """
+
+    lake: Lake
+    table: TableEntry
+    files: Sequence[DataFile]
+    last: PruneResult | None = None
+    _stats: dict[int, dict[int, FileStats]] = field(default_factory=dict)
+    _loaded: set[int] = field(default_factory=set)
+    _partition_values: dict[int, tuple[str | None, ...]] | None = None
+
+    def __call__(self, predicate: Predicate) -> Sequence[DataFile]:
+        """The files that may hold a row that satisfies the predicate."""
+        wanted = columns_of(predicate)
+        self._load(wanted - self._loaded)
+        kinds = {i: self.table.schema.by_id[i].type for i in wanted}
+        self.last = prune(
+            self.files,
+            predicate,
+            kinds,
+            self._stats,
+            spec=self.table.partition,
+            partition_values=self._partition_values or {},
+        )
+        return self.last.kept
+
+    def _load(self, missing: set[int]) -> None:
+        if not missing or self.table.table_id < 0:
+            return
+        db = self.lake.db
+        for file_id, columns in load_file_stats(db, self.table.table_id, missing).items():
+            self._stats.setdefault(file_id, {}).update(columns)
+        if self.table.partition is not None and self._partition_values is None:
+            self._partition_values = load_partition_values(db, self.table.table_id)
+        self._loaded |= missing
+
+
+@dataclass(frozen=True)
+class TableVersion:
+    """A table at a snapshot, with what the open transaction has added to it."""
+
+    lake: Lake
+    table: TableEntry
+    snapshot: Snapshot
+    state: CatalogState
+    local: LocalState | None = None
+
+    @property
+    def directory(self) -> str:
+        """Where its files are."""
+        source = self.local or self.state
+        schema = (
+            source.schema(self.table.schema_id)
+            if isinstance(source, LocalState)
+            else source.schemas[self.table.schema_id]
+        )
+        return self.lake.table_directory(schema, self.table)
+
+
+def read_table(
+    spark: SparkSession, version: TableVersion, *, virtual_columns: Sequence[str] = ()
+) -> DataFrame:
+    """The table's rows as a DataFrame that stays at this snapshot for ever."""
+    table, snapshot_id = version.table, version.snapshot.snapshot_id
+    files, inlined_deletes, inlined = _load(version)
+    choose = FileChoice(version.lake, table, files)
+    mapping_ids = [file.mapping_id for file in files if file.mapping_id is not None]
+    plan = plan_scan(
+        table,
+        snapshot_id,
+        files,
+        schema_at=lambda snapshot: _schema_at(version, snapshot),
+        mappings=load_name_mappings(version.lake.db, mapping_ids),
+    )
+    frames = [_inlined_frame(spark, table, inlined, virtual_columns)] if inlined else []
+    rows = scan(
+        spark,
+        plan,
+        choose,
+        inlined=frames,
+        inlined_deletes=inlined_deletes,
+        virtual_columns=virtual_columns,
+    )
+    return tag_types(rows, table.schema)
+
+
+def count_rows(version: TableVersion) -> int | None:
+    """How many rows the table has, from the catalog alone; None when only the files can tell.
+
+    Files that were merged or deleted from more than once hold rows and deletes of several
+    snapshots: what an older snapshot sees of them stands in the files.
+    """
+    files, deletes = _load_files(version)
+    newest = version.snapshot.snapshot_id == version.lake.latest().snapshot_id
+    if not newest and any(file.delete_file or file.partial_max is not None for file in files):
+        return None
+    total = sum(file.record_count for file in files) - len(deletes)
+    total -= sum(file.delete_file.delete_count for file in files if file.delete_file)
+    if version.table.table_id >= 0:
+        total += count_inlined_rows(
+            version.lake.db, version.table.table_id, version.snapshot.snapshot_id
+        )
+    return total
+
+
+def _schema_at(version: TableVersion, snapshot_id: int) -> Schema:
+    if version.table.table_id < 0:
+        return version.table.schema
+    return version.state.history(version.table.table_id).schema_at(snapshot_id)
+
+
+def _load_files(version: TableVersion) -> tuple[list[DataFile], list[tuple[int, int]]]:
+    table = version.table
+    files: list[DataFile] = []
+    deletes: list[tuple[int, int]] = []
+    snapshot_id = version.snapshot.snapshot_id
+    if table.table_id >= 0:
+        files, deletes = load_files(
+            version.lake.db, table.table_id, snapshot_id, directory=version.directory
+        )
+    if version.local is not None:
+        added = version.local.local_files(table.table_id)
+        files = [*files, *as_data_files(added, begin_snapshot=snapshot_id)]
+    return files, deletes
+
+
+def _load(
+    version: TableVersion,
+) -> tuple[list[DataFile], list[tuple[int, int]], list[InlinedRow]]:
+    files, deletes = _load_files(version)
+    if version.table.table_id < 0:
+        return files, deletes, []
+    history = version.state.history(version.table.table_id)
+    inlined = load_inlined_rows(
+        version.lake.db, version.table, history, version.snapshot.snapshot_id
+    )
+    return files, deletes, inlined
+
+
+def _inlined_frame(
+    spark: SparkSession,
+    table: TableEntry,
+    rows: Sequence[InlinedRow],
+    virtual_columns: Sequence[str],
+) -> DataFrame:
+    columns = list(table.schema.columns)
+    extra = [Column(-1 - i, name, _virtual_type(name)) for i, name in enumerate(virtual_columns)]
+    values = [(*row.values, *(_virtual_value(row, name) for name in virtual_columns)) for row in rows]
+    return local_frame(spark, [*columns, *extra], values)
+
+
+def _virtual_type(name: str) -> str:
+    return "varchar" if name == "filename" else "int64"
+
+
+def _virtual_value(row: InlinedRow, name: str) -> int | str | None:
+    match name:
+        case "rowid":
+            return row.row_id
+        case "snapshot_id":
+            return row.snapshot_id
+        case "filename" | "file_row_number" | "file_index":
+            return None
+        case _:
+            raise NotSupported(f'There is no virtual column "{name}".')

@@ -1,0 +1,100 @@
+"""Files by path or URL: create, list, remove, look. Driver and task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import fs
+
+from ducklake_spark.errors import DataFileError, MissingDataFile, NotSupported
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file that is there."""
+
+    path: str
+    size: int
+    modified: datetime | None
+
+
+def create_file(path: str) -> Any:
+    """Open a new file to write to, making the directories above it on a local disk."""
+    store, inner = _locate(path)
+    with _storage_errors("create", path):
+        if isinstance(store, fs.LocalFileSystem):
+            Path(inner).parent.mkdir(parents=True, exist_ok=True)
+        return store.open_output_stream(inner)
+
+
+def remove_file(path: str) -> None:
+    """Remove a file; it may be gone already."""
+    store, inner = _locate(path)
+    with _storage_errors("remove", path):
+        try:
+            store.delete_file(inner)
+        except FileNotFoundError:
+            return
+
+
+def file_size(path: str) -> int | None:
+    """How many bytes a file has, None when it is not there."""
+    store, inner = _locate(path)
+    with _storage_errors("look at", path):
+        info = store.get_file_info(inner)
+    return info.size if info.type == fs.FileType.File else None
+
+
+def list_files(directory: str) -> list[StoredFile]:
+    """All files below a directory, at any depth, by path; none when there is no directory."""
+    store, inner = _locate(directory)
+    prefix = directory[: directory.index(inner)] if "://" in directory else ""
+    if prefix == "file://":
+        prefix = ""
+    with _storage_errors("list", directory):
+        found = store.get_file_info(
+            fs.FileSelector(inner.rstrip("/") or "/", recursive=True, allow_not_found=True)
+        )
+    files = (info for info in found if info.type == fs.FileType.File)
+    return sorted(
+        (StoredFile(prefix + info.path, info.size, info.mtime) for info in files),
+        key=lambda file: file.path,
+    )
+
+
+def _locate(path: str) -> tuple[Any, str]:
+    """The filesystem of a path, and the path as that filesystem wants it."""
+    if "://" not in path:
+        return fs.LocalFileSystem(), path
+    url = f"s3://{path.split('://', 1)[1]}" if path.startswith(("s3a://", "s3n://")) else path
+    try:
+        store, inner = fs.FileSystem.from_uri(url)
+    except pa.ArrowInvalid as error:
+        scheme = path.split("://", 1)[0]
+        raise NotSupported(
+            f'Cannot reach "{path}": there is no file system for {scheme}:// here.',
+            hint="use a local path, s3://, gs://, abfss:// or hdfs://.",
+        ) from error
+    except OSError as error:
+        raise DataFileError(f'Cannot reach "{path}": {_first_line(error)}') from error
+    return store, inner
+
+
+@contextmanager
+def _storage_errors(action: str, path: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise MissingDataFile(f'Cannot {action} "{path}": it does not exist.') from error
+    except (OSError, pa.ArrowException) as error:
+        raise DataFileError(f'Cannot {action} "{path}": {_first_line(error)}') from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

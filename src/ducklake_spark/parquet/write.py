@@ -1,0 +1,223 @@
+"""Record batches -> data files with field ids and statistics. Task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ducklake_spark.errors import DataFileError, NotNullViolation, NotSupported
+from ducklake_spark.model.names import make_uuid7
+from ducklake_spark.model.written import WrittenFile
+from ducklake_spark.parquet.arrow_schema import to_arrow_schema
+from ducklake_spark.parquet.convert import build_converter
+from ducklake_spark.parquet.statistics import find_float_leaves, holds_nan, read_column_stats
+from ducklake_spark.parquet.storage import create_file, remove_file
+from ducklake_spark.plan.layout import WriteLayout
+
+
+def write_batches(
+    batches: Iterator[Any], layout: WriteLayout, job_id: str, *, task_id: int = 0
+) -> Iterator[WrittenFile]:
+    """Write the rows in their order, giving each file when it is complete.
+
+    No rows make no file. Whatever goes wrong, and also when the caller stops asking, every file
+    of this call is removed.
+
+    Args:
+        batches: Arrow record batches of the carriers, columns in the order of the layout.
+        layout: where and how to write.
+        job_id: 12 hex digits that end the name of each file of the job; see `job_files`.
+        task_id: tells apart the tasks of a job that run at the same time.
+    """
+    if layout.partition is not None:
+        raise NotSupported(f'Cannot write to the partitioned table "{layout.table_name}".')
+    series = FileSeries(layout, job_id, task_id)
+    try:
+        for batch in batches:
+            yield from series.add(batch)
+        yield from series.finish()
+    except BaseException:
+        series.discard()
+        raise
+
+
+def is_of_job(path: str, job_id: str) -> bool:
+    """Whether a file was written by the job.
+
+    >>> is_of_job("/t/ducklake-0190a5c8-1b2c-7000-8000-0123456789ab.parquet", "0123456789ab")
+    True
+    """
+    return path.endswith(f"-{job_id}.parquet")
+
+
+class FileSeries:
+    """The files that take one stream of rows, one after the other."""
+
+    def __init__(self, layout: WriteLayout, job_id: str, task_id: int, folder: str = "") -> None:
+        self._layout = layout
+        self._job = bytes.fromhex(job_id)
+        self._task = task_id
+        self._folder = folder
+        self._sequence = count()
+        self._schema = to_arrow_schema(layout.columns)
+        self._converters = [build_converter(column, column.name) for column in layout.columns]
+        self._pending: list[Any] = []
+        self._pending_rows = 0
+        self._open: OpenFile | None = None
+        self._begun: list[str] = []
+
+    def add(self, batch: Any) -> Iterator[WrittenFile]:
+        """Take rows, write full row groups, give the files that are full."""
+        if not batch.num_rows:
+            return
+        arrays = [convert(batch.column(i)) for i, convert in enumerate(self._converters)]
+        rows = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        while self._pending_rows + rows.num_rows >= self._layout.row_group_rows:
+            missing = self._layout.row_group_rows - self._pending_rows
+            self._keep(rows.slice(0, missing))
+            rows = rows.slice(missing)
+            yield from self._write_row_group()
+        if rows.num_rows:
+            self._keep(rows)
+        limit = self._layout.row_group_bytes
+        if limit is not None and sum(part.nbytes for part in self._pending) >= limit:
+            yield from self._write_row_group()
+
+    def finish(self) -> Iterator[WrittenFile]:
+        """Write what is left, give the last file."""
+        yield from self._write_row_group()
+        if self._open is not None:
+            yield self._close()
+
+    def discard(self) -> None:
+        """Remove all files of the series, complete or not."""
+        if self._open is not None:
+            self._open.abandon()
+        for path in self._begun:
+            remove_file(path)
+
+    def _keep(self, rows: Any) -> None:
+        self._pending.append(rows)
+        self._pending_rows += rows.num_rows
+
+    def _write_row_group(self) -> Iterator[WrittenFile]:
+        if not self._pending_rows:
+            return
+        table = pa.Table.from_batches(self._pending, self._schema)
+        self._pending, self._pending_rows = [], 0
+        self._check_nulls(table)
+        if self._open is None:
+            self._open = self._begin()
+        self._open.write(table)
+        if self._open.size >= self._layout.target_file_size:
+            yield self._close()
+
+    def _check_nulls(self, table: Any) -> None:
+        for index, column in enumerate(self._layout.schema.columns):
+            if not column.nulls_allowed and table.column(index).null_count:
+                raise NotNullViolation(
+                    f"NOT NULL constraint failed: {self._layout.table_name}.{column.name}"
+                )
+
+    def _begin(self) -> OpenFile:
+        middle = (self._task << 10) | (next(self._sequence) & 0x3FF)
+        relative = f"{self._folder}ducklake-{make_uuid7(self._job, middle=middle)}.parquet"
+        path = f"{self._layout.directory.rstrip('/')}/{relative}"
+        self._begun.append(path)
+        return OpenFile(path, relative, self._schema, self._layout)
+
+    def _close(self) -> WrittenFile:
+        assert self._open is not None  # noqa: S101 - callers have just looked
+        written = self._open.close()
+        self._open = None
+        return written
+
+
+class OpenFile:
+    """A data file that is being written."""
+
+    def __init__(self, path: str, relative_path: str, schema: Any, layout: WriteLayout) -> None:
+        self._path = path
+        self._relative_path = relative_path
+        self._layout = layout
+        self._rows = 0
+        self._float_leaves = find_float_leaves(layout.schema.columns)
+        self._with_nan: set[int] = set()
+        self._footers: list[Any] = []
+        self._sink = create_file(path)
+        self._writer = _open_writer(self._sink, schema, layout, self._footers)
+
+    @property
+    def size(self) -> int:
+        """Bytes written so far."""
+        return int(self._sink.tell())
+
+    def write(self, table: Any) -> None:
+        """Write one row group."""
+        for leaf in self._float_leaves:
+            if leaf.column_id not in self._with_nan and holds_nan(leaf, table):
+                self._with_nan.add(leaf.column_id)
+        try:
+            self._writer.write_table(table, row_group_size=table.num_rows)
+        except OSError as error:
+            raise DataFileError(f'Cannot write "{self._path}": {error}') from error
+        self._rows += table.num_rows
+
+    def close(self) -> WrittenFile:
+        """Complete the file and tell what is in it."""
+        try:
+            self._writer.close()
+            size = self.size
+            self._sink.close()
+        except OSError as error:
+            raise DataFileError(f'Cannot complete "{self._path}": {error}') from error
+        footer = self._footers[0]
+        stats = read_column_stats(footer, self._layout.schema, frozenset(self._with_nan))
+        return WrittenFile(
+            path=self._path,
+            relative_path=self._relative_path,
+            record_count=self._rows,
+            file_size_bytes=size,
+            footer_size=size - _end_of_data(footer) - 8,
+            column_stats=stats,
+        )
+
+    def abandon(self) -> None:
+        """Let go of a file that will be removed."""
+        try:
+            self._sink.close()
+        except (OSError, pa.ArrowException):
+            return  # the reason for leaving it is the error to show
+
+
+def _open_writer(sink: Any, schema: Any, layout: WriteLayout, footers: list[Any]) -> Any:
+    return pq.ParquetWriter(
+        sink,
+        schema,
+        version="2.6",  # older ones have neither nanoseconds nor unsigned integers
+        data_page_version="2.0" if layout.parquet_version == "V2" else "1.0",
+        compression=layout.compression,
+        compression_level=layout.compression_level,
+        use_compliant_nested_type=True,
+        store_schema=False,
+        store_decimal_as_integer=True,
+        write_time_adjusted_to_utc=False,
+        metadata_collector=footers,
+    )
+
+
+def _end_of_data(footer: Any) -> int:
+    """Where the last column chunk ends: the footer follows at once."""
+    group = footer.row_group(footer.num_row_groups - 1)
+    chunks = (group.column(i) for i in range(group.num_columns))
+    return max(_start_of(chunk) + int(chunk.total_compressed_size) for chunk in chunks)
+
+
+def _start_of(chunk: Any) -> int:
+    dictionary = chunk.dictionary_page_offset
+    data = chunk.data_page_offset
+    return int(data if dictionary is None else min(dictionary, data))

@@ -1,0 +1,40 @@
+"""How the rows of one write are laid out as files. Pure; made by the driver, used in tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ducklake_spark.model.entities import PartitionSpec, SortKey
+from ducklake_spark.model.schema import Column, Schema
+
+DEFAULT_TARGET_FILE_SIZE = 536_870_912
+DEFAULT_ROW_GROUP_ROWS = 122_880
+
+
+@dataclass(frozen=True)
+class WriteLayout:
+    """Everything a task has to know to write data files of one table.
+
+    `directory` is the table's own, absolute or a URL. `extra_columns` are columns that the format
+    adds behind the table's (row ids, snapshot ids): they are written and have no statistics.
+    """
+
+    schema: Schema
+    directory: str
+    table_name: str
+    compression: str = "snappy"
+    compression_level: int | None = None
+    row_group_rows: int = DEFAULT_ROW_GROUP_ROWS
+    row_group_bytes: int | None = None
+    parquet_version: Literal["V1", "V2"] = "V1"
+    target_file_size: int = DEFAULT_TARGET_FILE_SIZE
+    partition: PartitionSpec | None = None
+    hive: bool = True  # whether the folders of a partition are called key=value
+    sort: tuple[SortKey, ...] = ()
+    extra_columns: tuple[Column, ...] = ()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of a file, in order."""
+        return self.schema.columns + self.extra_columns

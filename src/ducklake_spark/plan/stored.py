@@ -1,0 +1,145 @@
+"""How one column of a table is had from a file that may be older than the column's present form.
+
+Pure. The tree of what is asked of a file (`ColumnRead.stored`) has the type that the file has
+wherever the JVM's reader does not widen by itself, or widens wrongly; the rest is cast above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ducklake_spark.model.entities import DataFile, NameMapping
+from ducklake_spark.model.schema import Column
+from ducklake_spark.model.types import DecimalType, parse_type
+
+StoredTypes = Callable[[DataFile], Mapping[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRead:
+    """A column of the table and what is read for it.
+
+    Args:
+        column: the column as the table shows it.
+        stored: what is asked of the file, with the names and types that the file has; None when
+            the file has nothing for it.
+        hive: the name under which the value stands in the path, if it does.
+    """
+
+    column: Column
+    stored: Column | None
+    hive: str | None = None
+
+
+# What Spark's vectorized reader widens by itself, at every level; found by experiment. What is
+# missing is either refused or read wrongly (uint32 and short decimals as double, for two), or, for
+# float32 to float64, widened but with bounds in the catalog whose text is not the double's.
+_WIDENED: Final[Mapping[str, frozenset[str]]] = {
+    "int8": frozenset({"int16", "int32", "int64", "float64"}),
+    "int16": frozenset({"int32", "int64", "float64"}),
+    "int32": frozenset({"int64", "float64"}),
+    "uint8": frozenset({"int16", "int32", "int64", "uint16", "uint32", "float64"}),
+    "uint16": frozenset({"int32", "int64", "uint32", "float64"}),
+    "uint32": frozenset({"int64"}),
+    "date": frozenset({"timestamp", "timestamp_s", "timestamp_ms"}),
+    "timestamp_s": frozenset({"timestamp", "timestamp_ms"}),
+    "timestamp_ms": frozenset({"timestamp"}),
+    "varchar": frozenset({"json"}),
+}
+
+
+def is_widened(old: str, new: str) -> bool:
+    """Whether the JVM's reader turns a stored `old` into `new` without our help.
+
+    >>> is_widened("int32", "int64"), is_widened("uint32", "float64")
+    (True, False)
+    """
+    old, new = old.lower(), new.lower()
+    if old == new or new in _WIDENED.get(old, ()):
+        return True
+    if not (old.startswith("decimal") and new.startswith("decimal")):
+        return False
+    before, after = parse_type(old), parse_type(new)
+    return (
+        isinstance(before, DecimalType)
+        and isinstance(after, DecimalType)
+        and after.scale >= before.scale
+        and after.precision - after.scale >= before.precision - before.scale
+    )
+
+
+def read_by_id(
+    column: Column, types: Mapping[int, Column], aliased: AbstractSet[int] = frozenset()
+) -> ColumnRead:
+    """The read of a column that field ids find.
+
+    Args:
+        column: the column.
+        types: the nodes that the file may have.
+        aliased: ids of columns to ask for under a name that no file has. Spark finds columns by
+            id, but holds its filters against the statistics of whatever column has the name.
+    """
+    return ColumnRead(column, _aliased(_stored(column, types), aliased))
+
+
+def _aliased(column: Column, ids: AbstractSet[int]) -> Column:
+    if not ids:
+        return column
+    name = f"__ducklake_column_{column.column_id}" if column.column_id in ids else column.name
+    children = tuple(_aliased(child, ids) for child in column.children)
+    return replace(column, name=name, children=children)
+
+
+def read_by_name(
+    column: Column, mapping: Mapping[int, NameMapping], types: Mapping[int, Column]
+) -> ColumnRead:
+    """The read of a column that a name mapping finds."""
+    entry = mapping.get(column.column_id)
+    if entry is None:
+        return ColumnRead(column, None)
+    if entry.is_partition:
+        return ColumnRead(column, None, hive=entry.source_name)
+    return ColumnRead(column, _renamed(_stored(column, types), entry, types))
+
+
+def _stored(column: Column, types: Mapping[int, Column]) -> Column:
+    old = types.get(column.column_id)
+    if not column.children:
+        kept = old is None or old.children or is_widened(old.type_name, column.type_name)
+        return column if kept or old is None else replace(column, type_name=old.type_name)
+    children = tuple(
+        _stored(child, types)
+        for child in column.children
+        # A field that the file lacks is read as NULL; a default must be put in its place.
+        if not (child.initial_default is not None and old and child.column_id not in types)
+    )
+    if old is not None and column.type_name.lower() == "struct":
+        children = _with_witness(children, old, types)
+    return replace(column, children=children)
+
+
+def _with_witness(
+    children: tuple[Column, ...], old: Column, types: Mapping[int, Column]
+) -> tuple[Column, ...]:
+    """Ask for one field that the file has, so that a struct is told from a NULL."""
+    if not old.children or any(child.column_id in types for child in children):
+        return children
+    witness = old.children[0]
+    return (*children, replace(witness, name=f"__ducklake_witness_{witness.column_id}"))
+
+
+def _renamed(column: Column, entry: NameMapping, types: Mapping[int, Column]) -> Column:
+    """The tree with the names of the file; what the mapping does not have is left out."""
+    name = entry.source_name
+    if not column.children:
+        return replace(column, name=name)
+    inner = {child.target_field_id: child for child in entry.children}
+    children = tuple(
+        _renamed(child, inner[child.column_id], types)
+        for child in column.children
+        if child.column_id in inner
+    )
+    return replace(column, name=name, children=children)

@@ -1,0 +1,199 @@
+"""Give a DataFrame the columns of a table: order, types, defaults. Values never change silently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from ducklake_spark.errors import ColumnMismatch, InvalidValue, NotSupported
+from ducklake_spark.model.literals import parse_text
+from ducklake_spark.model.schema import Column as TableColumn
+from ducklake_spark.model.schema import Schema
+from ducklake_spark.model.types import DataType, ScalarType
+from ducklake_spark.spark.carriers import carrier_type
+
+_INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+_FRACTIONAL = (T.FloatType, T.DoubleType, T.DecimalType)
+
+
+def align_by_position(
+    df: DataFrame,
+    schema: Schema,
+    targets: Sequence[TableColumn],
+    defaults: Mapping[str, Column],
+    *,
+    table: str,
+) -> DataFrame:
+    """The n-th column of `df` becomes the n-th of `targets`; others take their default."""
+    if len(df.columns) != len(targets):
+        raise ColumnMismatch(
+            f'Table "{table}" has {len(targets)} columns to fill, but {len(df.columns)} values '
+            "were given.",
+            hint="name the columns: INSERT INTO t (a, b) …",
+        )
+    # Positions get names of their own: a query may give two columns the same name.
+    renamed = df.toDF(*(f"_c{i}" for i in range(len(targets))))
+    sources = {
+        target.column_id: (F.col(f"_c{i}"), renamed.schema[i].dataType)
+        for i, target in enumerate(targets)
+    }
+    return _select(renamed, schema, sources, defaults)
+
+
+def align_by_name(
+    df: DataFrame, schema: Schema, defaults: Mapping[str, Column], *, table: str
+) -> DataFrame:
+    """Columns are matched by name, whatever their case; those not given take their default."""
+    sources: dict[int, tuple[Column, T.DataType]] = {}
+    for field in df.schema.fields:
+        target = schema.get(field.name, table=table)
+        if target.column_id in sources:
+            raise ColumnMismatch(f'Column "{field.name}" is given twice for table "{table}".')
+        sources[target.column_id] = (F.col(_quoted(field.name)), field.dataType)
+    return _select(df, schema, sources, defaults)
+
+
+def literal_default(column: TableColumn) -> Column:
+    """The column's literal default as an expression; NULL when it has none."""
+    kind = carrier_type(column.type)
+    if column.default is None:
+        return F.lit(None).cast(kind)
+    return F.lit(parse_text(column.default.text, column.type)).cast(kind)
+
+
+def _select(
+    df: DataFrame,
+    schema: Schema,
+    sources: Mapping[int, tuple[Column, T.DataType]],
+    defaults: Mapping[str, Column],
+) -> DataFrame:
+    columns = []
+    for column in schema.columns:
+        if column.column_id in sources:
+            source, kind = sources[column.column_id]
+            value = convert(source, kind, column.type, where=column.name)
+        else:
+            value = defaults[column.name]
+        columns.append(value.alias(column.name))
+    return df.select(*columns)
+
+
+def convert(value: Column, source: T.DataType, target: DataType, *, where: str) -> Column:
+    """`value` as the carrier of `target`, by the rules that DuckDB has for an assignment."""
+    carrier = carrier_type(target)
+    if source == carrier:
+        return value
+    if isinstance(source, T.StructType) and isinstance(carrier, T.StructType):
+        return _convert_struct(value, source, target, where=where)
+    if isinstance(source, T.ArrayType) and isinstance(carrier, T.ArrayType):
+        element = target.element  # type: ignore[union-attr]
+        return F.transform(value, lambda x: convert(x, source.elementType, element, where=where))
+    if isinstance(source, T.MapType) and isinstance(carrier, T.MapType):
+        return _convert_map(value, source, target, where=where)
+    nested = (T.StructType, T.ArrayType, T.MapType)
+    if isinstance(source, nested) or isinstance(carrier, nested):
+        if isinstance(source, T.NullType):
+            return value.cast(carrier)
+        raise InvalidValue(
+            f'Column "{where}" is {carrier.simpleString()} and cannot take a value of type '
+            f"{source.simpleString()}."
+        )
+    return _convert_scalar(value, source, target, carrier, where=where)
+
+
+def _convert_scalar(
+    value: Column, source: T.DataType, target: DataType, carrier: T.DataType, *, where: str
+) -> Column:
+    if isinstance(source, _FRACTIONAL) and _is_integral(carrier):
+        # DuckDB rounds where Spark would cut; half goes to the even neighbour for doubles only.
+        rounded = F.round(value, 0) if isinstance(source, T.DecimalType) else F.rint(value)
+        return rounded.cast(carrier)
+    if isinstance(source, T.StringType) and target == ScalarType("blob"):
+        return _text_to_blob(value, where)
+    if target == ScalarType("interval"):
+        return _interval_text(value, source)
+    if isinstance(source, T.BinaryType) and isinstance(carrier, T.StringType):
+        raise InvalidValue(
+            f'Column "{where}" cannot take a BLOB without a conversion.',
+            hint="decode it first, e.g. decode(value, 'UTF-8').",
+        )
+    return value.cast(carrier)
+
+
+def _is_integral(carrier: T.DataType) -> bool:
+    return isinstance(carrier, _INTEGRAL) or (
+        isinstance(carrier, T.DecimalType) and carrier.scale == 0
+    )
+
+
+def _text_to_blob(value: Column, where: str) -> Column:
+    """Plain text becomes its UTF-8 bytes; DuckDB's escapes need its own reading of the text."""
+    message = F.lit(f'Column "{where}" is a BLOB and the text has a backslash, an escape in DuckDB')
+    plain = F.encode(value, "UTF-8")
+    return F.when(F.contains(value, F.lit("\\")), F.raise_error(message)).otherwise(plain)
+
+
+def _interval_text(value: Column, source: T.DataType) -> Column:
+    if isinstance(source, T.YearMonthIntervalType):
+        months = F.extract(F.lit("YEAR"), value) * 12 + F.extract(F.lit("MONTH"), value)
+        return F.concat(months.cast("string"), F.lit(" months"))
+    if isinstance(source, T.DayTimeIntervalType):
+        zero = F.timestamp_micros(F.lit(0))
+        micros = F.unix_micros(zero + value)
+        days = F.floor(F.abs(micros) / F.lit(86_400_000_000)).cast("bigint") * F.signum(
+            micros
+        ).cast("bigint")
+        rest = micros - days * 86_400_000_000
+        return F.concat(
+            days.cast("string"), F.lit(" days "), rest.cast("string"), F.lit(" microseconds")
+        )
+    return value.cast("string")
+
+
+def _convert_struct(
+    value: Column, source: T.StructType, target: DataType, *, where: str
+) -> Column:
+    fields = target.fields  # type: ignore[union-attr]
+    by_name = {field.name.lower(): field for field in source.fields}
+    if {f.name.lower() for f in fields} == set(by_name):
+        pairs = [(f, by_name[f.name.lower()]) for f in fields]
+    elif len(fields) == len(source.fields):
+        pairs = list(zip(fields, source.fields, strict=True))
+    else:
+        raise InvalidValue(
+            f'Column "{where}" is a struct with the fields '
+            f"{', '.join(f.name for f in fields)}, but the value has "
+            f"{', '.join(source.names)}."
+        )
+    parts = [
+        convert(value.getField(given.name), given.dataType, f.type, where=f"{where}.{f.name}").alias(
+            f.name
+        )
+        for f, given in pairs
+    ]
+    return F.when(value.isNotNull(), F.struct(*parts))
+
+
+def _convert_map(value: Column, source: T.MapType, target: DataType, *, where: str) -> Column:
+    key, item = target.key, target.value  # type: ignore[union-attr]
+    keyed = F.transform_keys(value, lambda k, _: convert(k, source.keyType, key, where=where))
+    return F.transform_values(
+        keyed, lambda _, v: convert(v, source.valueType, item, where=where)
+    )
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def check_insertable(schema: Schema, table: str) -> None:
+    """Refuse tables with columns that cannot be written yet."""
+    for column in schema.leaves():
+        if column.type_name in ("variant", "geometry"):
+            raise NotSupported(
+                f'Cannot insert into "{table}": the type {column.type_name} of its column '
+                f'"{column.name}" is not supported yet.'
+            )

@@ -1,0 +1,92 @@
+"""What goes wrong in Spark, as errors of this package. Driver, but for `marked_errors`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from ducklake_spark import errors
+from ducklake_spark.errors import CorruptDataFile, DuckLakeError, InvalidValue, MissingDataFile
+
+_MARK: Final = "ducklake-spark-error:"
+_MARKED: Final = re.compile(re.escape(_MARK) + r"(\{[^\n]*\})")
+_ADVICE: Final = re.compile(r" (If necessary set \"?spark\.|Use `try_).*?(?= SQLSTATE|$)")
+
+
+class TaskFailure(Exception):
+    """An error of this package on its way from a task to the driver, which sees only its text."""
+
+    def __init__(self, error: DuckLakeError) -> None:
+        parts = {"class": type(error).__name__, "message": error.message, "hint": error.hint}
+        super().__init__(_MARK + json.dumps(parts))
+
+
+@contextmanager
+def marked_errors() -> Iterator[None]:
+    """Make errors of this package readable for `spark_failures`. Task."""
+    try:
+        yield
+    except DuckLakeError as error:
+        raise TaskFailure(error) from error
+
+
+@contextmanager
+def spark_failures(action: str) -> Iterator[None]:
+    """Turn exceptions of Spark into errors of this package.
+
+    What a task raised on purpose comes out as it was. A value that a cast or a computation
+    refuses is an InvalidValue, with the first line of Spark's own message. A data file that is
+    gone or broken is told apart. All else is a SparkFailure.
+
+    Args:
+        action: what is attempted, such as ``write to table "orders"``.
+    """
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise to_ducklake_error(error, action) from error
+
+
+def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
+    """The error of this package for an exception of Spark."""
+    text = str(error)
+    if marked := _MARKED.search(text):
+        return _unmark(marked[1], action, text)
+    reason = _first_line(text)
+    state, condition = _ask(error, "getSqlState"), _ask(error, "getCondition")
+    if state.startswith("22"):  # SQL's class of states for data that cannot be computed with
+        return InvalidValue(f"Cannot {action}: {_ADVICE.sub('', reason)}")
+    if condition == "FAILED_READ_FILE.FILE_NOT_EXIST":
+        return MissingDataFile(f"Cannot {action}: {reason}")
+    if condition.startswith("FAILED_READ_FILE"):
+        return CorruptDataFile(f"Cannot {action}: {reason}")
+    return errors.SparkFailure(f"Cannot {action}: {reason}")
+
+
+def _unmark(marked: str, action: str, text: str) -> DuckLakeError:
+    try:
+        parts = json.loads(marked)
+        kind = getattr(errors, parts["class"])
+    except (ValueError, KeyError, AttributeError):  # the text was cut on its way
+        return errors.SparkFailure(f"Cannot {action}: {_first_line(text)}")
+    built: DuckLakeError = kind(parts["message"], hint=parts["hint"])
+    return built
+
+
+def _ask(error: Exception, method: str) -> str:
+    answer = getattr(error, method, lambda: None)()
+    return answer if isinstance(answer, str) else ""
+
+
+def _first_line(text: str) -> str:
+    """The line that says what happened: of a Python traceback that is the last one."""
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    if not lines:
+        return "Spark gave no reason."
+    return lines[-1].strip() if "Traceback (most recent call last)" in text else lines[0].strip()

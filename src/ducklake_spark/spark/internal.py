@@ -1,0 +1,27 @@
+"""Names and ids of columns that only the scan itself sees."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Columns that writers add to data and delete files, by their field ids.
+ROW_ID_FIELD: Final = 2147483540
+SNAPSHOT_FIELD: Final = 2147483539
+
+# Constants of a file.
+FILE_ID: Final = "__ducklake_file_id"
+ROW_START: Final = "__ducklake_row_start"
+BEGIN: Final = "__ducklake_begin"
+
+POSITION: Final = "__ducklake_position"
+ROW_ID: Final = "__ducklake_row_id"
+SNAPSHOT: Final = "__ducklake_snapshot"
+
+# Virtual columns that a scan can show, with their types.
+VIRTUAL_TYPES: Final = {
+    "rowid": "int64",
+    "snapshot_id": "int64",
+    "filename": "varchar",
+    "file_row_number": "int64",
+    "file_index": "int64",
+}

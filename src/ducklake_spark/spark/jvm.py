@@ -1,0 +1,226 @@
+"""The Py4J corners: Scala values, Spark's Jackson, and errors that cross from Python to the JVM.
+
+Everything here runs on the driver.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
+
+from py4j.protocol import Py4JJavaError
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from ducklake_spark.errors import DuckLakeError, InvalidInput, NotSupported, SparkFailure
+
+_Result = TypeVar("_Result")
+_REMEMBERED_ERRORS: Final = 64
+
+
+class Jvm:
+    """One gateway to a Spark driver: the few things that the scan asks of it.
+
+    Args:
+        gateway: the Py4J gateway of the running SparkContext.
+    """
+
+    def __init__(self, gateway: Any) -> None:
+        self.gateway = gateway
+        self.root = gateway.jvm
+        ensure_callback_server_started(gateway)
+        # Without this a Python error reaches the JVM as the text of a Python traceback.
+        gateway.callback_server_parameters.propagate_java_exceptions = True
+        _silence_py4j()
+
+    @functools.cached_property
+    def none(self) -> Any:
+        """Scala's None."""
+        return scala_object(self.root.scala, "None")
+
+    @functools.cached_property
+    def mapper(self) -> Any:
+        """Spark's own Jackson, taught to build the rows and files of a relation in one call."""
+        jackson = self.root.com.fasterxml.jackson
+        mapper = jackson.databind.ObjectMapper()
+        mapper.registerModule(scala_object(jackson.module.scala, "DefaultScalaModule"))
+        access = jackson.annotation.PropertyAccessor
+        visibility = jackson.annotation.JsonAutoDetect.Visibility
+        mapper.setVisibility(access.FIELD, visibility.ANY)
+        mapper.setVisibility(access.SETTER, visibility.NONE)
+        # The constants of a file are BIGINT, and Spark unboxes them as such.
+        mapper.configure(jackson.databind.DeserializationFeature.USE_LONG_FOR_INTS, True)
+        rows = jackson.databind.module.SimpleModule("rows")
+        catalyst = "org.apache.spark.sql.catalyst"
+        rows.addAbstractTypeMapping(
+            self.class_named(f"{catalyst}.InternalRow"),
+            self.class_named(f"{catalyst}.expressions.GenericInternalRow"),
+        )
+        mapper.registerModule(rows)
+        return mapper
+
+    @functools.cached_property
+    def _value_mapper(self) -> Any:
+        """Jackson for values in Catalyst's internal form."""
+        jackson = self.root.com.fasterxml.jackson
+        values = jackson.databind.module.SimpleModule("values")
+        for name in (
+            "org.apache.spark.unsafe.types.UTF8String",
+            "org.apache.spark.sql.types.Decimal",
+        ):
+            kind = self.class_named(name)
+            values.addSerializer(kind, jackson.databind.ser.std.ToStringSerializer(kind))
+        mapper = jackson.databind.ObjectMapper()
+        mapper.registerModule(values)
+        return mapper
+
+    def set_values(self, expression: Any, path: tuple[int, ...]) -> str:
+        """The values of the InSet found along `path`, as a JSON list: toJSON() leaves them out."""
+        for ordinal in path:
+            expression = expression.children().apply(ordinal)
+        values = self.root.scala.jdk.javaapi.CollectionConverters.asJava(expression.hset())
+        return str(self._value_mapper.writeValueAsString(values))
+
+    def session_time_zone(self) -> str:
+        """The zone in which this thread's session renders TIMESTAMP literals."""
+        return str(self.root.org.apache.spark.sql.internal.SQLConf.get().sessionLocalTimeZone())
+
+    def class_named(self, name: str) -> Any:
+        """The java.lang.Class of that name, by the loader that Spark itself uses."""
+        return self.root.java.lang.Class.forName(name)
+
+    def scala_map(self, entries: dict[str, str]) -> Any:
+        """An immutable Scala map."""
+        java = self.root.java.util.HashMap()
+        for key, value in entries.items():
+            java.put(key, value)
+        return self.root.org.apache.spark.api.python.PythonUtils.toScalaMap(java)
+
+    def items(self, seq: Any) -> Iterable[Any]:
+        """The elements of a Scala Seq."""
+        return list(self.root.scala.jdk.javaapi.CollectionConverters.asJava(seq))
+
+    def throw(self, error: Exception) -> Py4JJavaError:
+        """The exception to raise from a callback so that PySpark shows just `error`'s own text."""
+        known = error if isinstance(error, DuckLakeError) else _unexpected(error)
+        remember_error(known)
+        lang = self.root.java.lang
+        java = (
+            lang.UnsupportedOperationException(str(known))
+            if isinstance(known, NotSupported)
+            else lang.IllegalArgumentException(str(known))
+        )
+        return Py4JJavaError(str(known), java)
+
+
+def scala_object(package: Any, name: str) -> Any:
+    """The singleton of a Scala `object`."""
+    return getattr(getattr(package, f"{name}$"), "MODULE$")
+
+
+def jvm_of(spark: SparkSession) -> Jvm:
+    """The gateway of a session; a session without one (Spark Connect) is refused."""
+    gateway = getattr(spark.sparkContext, "_gateway", None) if _is_classic(spark) else None
+    if gateway is None:
+        raise NotSupported(
+            "Cannot scan a lake through this Spark session: it has no JVM in this process.",
+            hint="use a session that is not Spark Connect.",
+        )
+    return _jvm_of_gateway(gateway)
+
+
+def _is_classic(spark: SparkSession) -> bool:
+    return hasattr(spark, "_jsparkSession")
+
+
+@functools.lru_cache(maxsize=2)
+def _jvm_of_gateway(gateway: Any) -> Jvm:
+    return Jvm(gateway)
+
+
+def java_type(spark: SparkSession, schema: StructType) -> Any:
+    """A Spark schema as the JVM's object, metadata of its fields included."""
+    return _java_session(spark).parseDataType(schema.json())
+
+
+def frame_of(spark: SparkSession, logical_plan: Any) -> DataFrame:
+    """The DataFrame of a logical plan."""
+    classic = jvm_of(spark).root.org.apache.spark.sql.classic
+    dataset = scala_object(classic, "Dataset").ofRows(_java_session(spark), logical_plan)
+    return DataFrame(dataset, spark)
+
+
+def _java_session(spark: SparkSession) -> Any:
+    return spark._jsparkSession
+
+
+_raised: OrderedDict[str, DuckLakeError] = OrderedDict()
+
+
+def remember_error(error: DuckLakeError) -> None:
+    """Keep an error that goes through the JVM, for `original_error`."""
+    _raised[str(error)] = error
+    while len(_raised) > _REMEMBERED_ERRORS:
+        _raised.popitem(last=False)
+
+
+def original_error(exception: BaseException) -> DuckLakeError | None:
+    """The error of ours that an exception of PySpark carries, or None.
+
+    Errors raised while Spark asks for files come back as PySpark exceptions whose text is ours;
+    this gives the very object, so that callers may raise it again.
+    """
+    if isinstance(exception, DuckLakeError):
+        return exception
+    text = getattr(exception, "desc", None) or getattr(exception, "_desc", None) or str(exception)
+    return _raised.get(text)
+
+
+def _unexpected(error: Exception) -> DuckLakeError:
+    failure = SparkFailure(f"Cannot choose the files of a scan: {type(error).__name__}: {error}")
+    failure.__cause__ = error
+    return failure
+
+
+def guarded(
+    method: Callable[..., _Result],
+) -> Callable[..., _Result]:
+    """Make a callback's errors readable on the other side; the object must have a `jvm`."""
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any) -> _Result:
+        try:
+            return method(self, *args)
+        except Exception as error:
+            raise self.jvm.throw(error) from error
+
+    return call
+
+
+class _OurErrorsOnly(logging.Filter):
+    """Drops py4j's log of an error that we hand to the user anyway."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        return not (isinstance(error, Py4JJavaError) and isinstance(error.__cause__, Exception))
+
+
+def _silence_py4j() -> None:
+    for name in ("py4j.clientserver", "py4j.java_gateway"):
+        logger = logging.getLogger(name)
+        if not any(isinstance(known, _OurErrorsOnly) for known in logger.filters):
+            logger.addFilter(_OurErrorsOnly())
+
+
+def check_conf(spark: SparkSession, required: dict[str, str]) -> None:
+    """Raise when a session setting that the scan depends on is off."""
+    for key, reason in required.items():
+        if str(spark.conf.get(key)).lower() != "true":
+            raise InvalidInput(
+                f"Cannot read the lake: {key} is off in this Spark session, and {reason}.",
+                hint=f'spark.conf.set("{key}", "true")',
+            )

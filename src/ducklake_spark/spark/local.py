@@ -1,0 +1,44 @@
+"""Rows that the driver has, as a DataFrame that needs no job to make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import StructField, StructType
+
+from ducklake_spark.model.schema import Column
+from ducklake_spark.spark.carriers import carrier_type
+
+
+def local_frame(
+    spark: SparkSession, columns: Sequence[Column], rows: Sequence[Sequence[Any]]
+) -> DataFrame:
+    """A DataFrame of the given rows, its columns of the carrier types.
+
+    Values are those that `model.literals.parse_text` gives; they travel as Arrow, which Spark
+    turns into a local relation.
+    """
+    schema = StructType([StructField(c.name, carrier_type(c.type), True) for c in columns])
+    arrays = []
+    for index, field in enumerate(schema.fields):
+        kind = to_arrow_type(field.dataType, timezone="UTC")
+        arrays.append(pa.array([_to_arrow(row[index], kind) for row in rows], type=kind))
+    table = pa.Table.from_arrays(arrays, names=[field.name for field in schema.fields])
+    return spark.createDataFrame(table, schema=schema)
+
+
+def _to_arrow(value: Any, kind: pa.DataType) -> Any:
+    """Structs come as tuples and maps as dicts; Arrow wants dicts and lists of pairs."""
+    if value is None or not pa.types.is_nested(kind):
+        return value
+    if pa.types.is_struct(kind):
+        parts = value.values() if isinstance(value, dict) else value
+        return {kind.field(i).name: _to_arrow(v, kind.field(i).type) for i, v in enumerate(parts)}
+    if pa.types.is_map(kind):
+        pairs = value.items() if isinstance(value, dict) else value
+        return [(_to_arrow(k, kind.key_type), _to_arrow(v, kind.item_type)) for k, v in pairs]
+    return [_to_arrow(item, kind.value_type) for item in value]

@@ -1,0 +1,275 @@
+"""From a planned scan to a DataFrame: a union of native relations, less the rows that are hidden.
+
+Runs on the driver. No job is started; no file is touched before Spark plans the query.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import LongType, StructField, StructType
+
+from ducklake_spark.errors import InvalidInput
+from ducklake_spark.model.entities import DataFile
+from ducklake_spark.model.literals import parse_text
+from ducklake_spark.model.predicate import Constant, Predicate
+from ducklake_spark.model.schema import Column
+from ducklake_spark.plan.scan import Branch, ScanPlan
+from ducklake_spark.plan.stored import ColumnRead
+from ducklake_spark.spark.arrow_scan import read_with_arrow
+from ducklake_spark.spark.deletes import hide_deleted
+from ducklake_spark.spark.filters import FilterColumn
+from ducklake_spark.spark.internal import (
+    BEGIN,
+    FILE_ID,
+    POSITION,
+    ROW_ID,
+    ROW_ID_FIELD,
+    ROW_START,
+    SNAPSHOT,
+    SNAPSHOT_FIELD,
+    VIRTUAL_TYPES,
+)
+from ducklake_spark.spark.local import local_frame
+from ducklake_spark.spark.relation import FileChooser, ListedFile, RelationSource, build_relation
+from ducklake_spark.spark.storage import FIELD_ID, adapt, default_value, is_raw, storage_field
+
+_CONSTANTS: Final = StructType(
+    [StructField(name, LongType()) for name in (FILE_ID, ROW_START, BEGIN)]
+)
+
+
+def scan(
+    spark: SparkSession,
+    plan: ScanPlan,
+    choose: FileChooser,
+    *,
+    inlined: Sequence[DataFrame] = (),
+    inlined_deletes: Sequence[tuple[int, int]] = (),
+    virtual_columns: Sequence[str] = (),
+) -> DataFrame:
+    """The rows of a table at a snapshot, with the table's columns and then the virtual ones.
+
+    Args:
+        spark: the session.
+        plan: which files are read, and how.
+        choose: which of them a filter can match; called when Spark plans a query's execution.
+        inlined: rows that live in the catalog, as frames of the very same columns.
+        inlined_deletes: (data file id, position) of rows that the catalog says are deleted.
+        virtual_columns: of rowid, snapshot_id, filename, file_row_number, file_index.
+    """
+    _check_virtual(virtual_columns)
+    chosen = functools.lru_cache(maxsize=16)(_chosen_ids(choose))
+    context = _Context(spark, plan, chosen, tuple(inlined_deletes), tuple(virtual_columns))
+    frames = [*(context.read(branch) for branch in plan.branches), *inlined]
+    if not frames:
+        extra = [Column(-1, name, VIRTUAL_TYPES[name]) for name in virtual_columns]
+        return local_frame(spark, [*plan.table.schema.columns, *extra], [])
+    return functools.reduce(DataFrame.union, frames)
+
+
+def _check_virtual(names: Sequence[str]) -> None:
+    for name in names:
+        if name not in VIRTUAL_TYPES:
+            known = ", ".join(VIRTUAL_TYPES)
+            raise InvalidInput(f'There is no virtual column "{name}".', hint=f"there are {known}.")
+
+
+def _chosen_ids(choose: FileChooser) -> Callable[[Predicate], frozenset[int]]:
+    def chosen(predicate: Predicate) -> frozenset[int]:
+        return frozenset(file.data_file_id for file in choose(predicate))
+
+    return chosen
+
+
+class _Context:
+    """What all branches of one scan share."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        plan: ScanPlan,
+        chosen: Callable[[Predicate], frozenset[int]],
+        inlined_deletes: Sequence[tuple[int, int]],
+        virtual: Sequence[str],
+    ) -> None:
+        self.spark = spark
+        self.plan = plan
+        self.chosen = chosen
+        self.inlined_deletes = inlined_deletes
+        self.virtual = virtual
+
+    @property
+    def label(self) -> str:
+        return f'table "{self.plan.table.name}" at snapshot {self.plan.snapshot_id}'
+
+    def read(self, branch: Branch) -> DataFrame:
+        """The rows of one branch, with the columns of the scan."""
+        frame = self._arrow(branch) if branch.reader == "arrow" else self._native(branch)
+        if branch.later:
+            frame = frame.where(_visible(self.plan))
+        if branch.deletes:
+            frame = hide_deleted(self.spark, frame, self.plan, branch, self.inlined_deletes)
+        if facts := self._file_facts(branch):
+            frame = frame.join(F.broadcast(facts), FILE_ID, "inner")
+        return frame.select(
+            *(_shown(read, decoded=branch.reader == "arrow") for read in branch.columns),
+            *(self._virtual(frame, name).alias(name) for name in self.virtual),
+        )
+
+    def _native(self, branch: Branch) -> DataFrame:
+        fields = [_field(read, branch) for read in branch.columns if read.stored is not None]
+        if not branch.by_name:
+            fields += self._embedded(branch)
+        listed = {file.data_file_id: _listed(file) for file in branch.files}
+        frame = build_relation(
+            self.spark,
+            RelationSource(
+                label=self.label,
+                schema=StructType(fields),
+                constants=_CONSTANTS,
+                files=tuple(listed.values()),
+                choose=functools.partial(self._choose, listed),
+                columns=filter_columns(branch),
+            ),
+        )
+        if branch.deletes or {"rowid", "snapshot_id", "file_row_number"} & set(self.virtual):
+            position = frame.metadataColumn("_metadata").getField("row_index")
+            frame = frame.withColumn(POSITION, position)
+        return frame
+
+    def _arrow(self, branch: Branch) -> DataFrame:
+        embedded = [] if branch.by_name else self._embedded(branch)
+        files = tuple(_listed(file) for file in branch.files)
+        return read_with_arrow(
+            self.spark, branch, files, constants=_CONSTANTS, embedded=embedded, label=self.label
+        )
+
+    def _embedded(self, branch: Branch) -> list[StructField]:
+        fields = []
+        if "rowid" in self.virtual:
+            fields.append(StructField(ROW_ID, LongType(), True, {FIELD_ID: ROW_ID_FIELD}))
+        if branch.later or "snapshot_id" in self.virtual:
+            fields.append(StructField(SNAPSHOT, LongType(), True, {FIELD_ID: SNAPSHOT_FIELD}))
+        return fields
+
+    def _choose(
+        self, listed: Mapping[int, ListedFile], predicate: Predicate
+    ) -> Sequence[ListedFile]:
+        if predicate == Constant(True):
+            return tuple(listed.values())
+        chosen = self.chosen(predicate)
+        return [file for file_id, file in listed.items() if file_id in chosen]
+
+    def _file_facts(self, branch: Branch) -> DataFrame | None:
+        """Facts of a file that are no numbers, to be joined by its id."""
+        names = [name for name in ("filename", "file_index") if name in self.virtual]
+        if not names and not branch.hive:
+            return None
+        columns = [Column(-1, FILE_ID, "int64"), *(_hive_column(c) for c in branch.hive_columns)]
+        columns += [Column(-1, _fact(name), VIRTUAL_TYPES[name]) for name in names]
+        hive = dict(branch.hive)
+        order = {file.data_file_id: index for index, file in enumerate(self.plan.files)}
+        rows = []
+        for file in branch.files:
+            texts = hive.get(file.data_file_id, ())
+            values = [
+                None if text is None else parse_text(text, column.type)
+                for text, column in zip(texts, branch.hive_columns, strict=True)
+            ]
+            facts = {"filename": file.path, "file_index": order[file.data_file_id]}
+            rows.append((file.data_file_id, *values, *(facts[name] for name in names)))
+        return local_frame(self.spark, columns, rows)
+
+    def _virtual(self, frame: DataFrame, name: str) -> SparkColumn:
+        embedded = frame.columns
+        match name:
+            case "rowid":
+                counted = F.col(ROW_START) + F.col(POSITION)
+                known = [F.col(ROW_ID), counted] if ROW_ID in embedded else [counted]
+                reason = f"A file of {self.label} says nothing about the row ids of its rows."
+                return F.coalesce(*known, F.raise_error(F.lit(reason)).cast("bigint"))
+            case "snapshot_id":
+                if SNAPSHOT in embedded:
+                    return F.coalesce(F.col(SNAPSHOT), F.col(BEGIN))
+                # A filter on a bare constant would be left to the list of files alone.
+                return F.col(BEGIN) + F.col(POSITION) * 0
+            case "file_row_number":
+                return F.col(POSITION)
+        return F.col(_fact(name))
+
+
+def _listed(file: DataFile) -> ListedFile:
+    constants = (file.data_file_id, file.row_id_start, file.begin_snapshot)
+    return ListedFile(file.path, file.file_size_bytes, constants)
+
+
+def _field(read: ColumnRead, branch: Branch) -> StructField:
+    stored = read.stored
+    assert stored is not None  # noqa: S101 - callers leave absent columns out
+    return storage_field(stored, by_name=branch.by_name, top=True)
+
+
+def _visible(plan: ScanPlan) -> SparkColumn:
+    reason = (
+        f'A file of table "{plan.table.name}" holds rows of several snapshots, '
+        "but not which row is of which."
+    )
+    unknown = F.raise_error(F.lit(reason)).cast("boolean")
+    snapshot = F.col(SNAPSHOT)
+    return F.when(snapshot.isNull(), unknown).otherwise(snapshot <= plan.snapshot_id)
+
+
+def _hive_column(column: Column) -> Column:
+    return Column(column.column_id, _fact(column.name), column.type_name, column.children)
+
+
+def _fact(name: str) -> str:
+    return f"__ducklake_fact_{name}"
+
+
+def _shown(read: ColumnRead, *, decoded: bool) -> SparkColumn:
+    column = read.column
+    if read.hive is not None:
+        value = F.col(_quoted(_fact(column.name)))
+    elif decoded:
+        value = F.col(_quoted(column.name))
+    elif read.stored is None:
+        value = default_value(column)
+    else:
+        value = adapt(F.col(_quoted(read.stored.name)), read.stored, column)
+    # Ids and defaults of the reader's columns are no business of whoever uses the frame.
+    return value.alias(column.name, metadata={})
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("`", "``")
+    return f"`{escaped}`"
+
+
+def filter_columns(branch: Branch) -> dict[str, FilterColumn]:
+    """What filters on the columns of a branch's relation mean to the catalog's statistics."""
+    return {
+        read.stored.name: _filter_column(read.column, read.stored)
+        for read in branch.columns
+        if read.stored is not None
+    }
+
+
+def _filter_column(column: Column, stored: Column) -> FilterColumn:
+    same = stored.type_name.lower() == column.type_name.lower()
+    fields: dict[str, Any] = {}
+    if column.type_name.lower() == "struct":
+        wanted = {child.column_id: child for child in column.children}
+        fields = {
+            child.name: _filter_column(wanted[child.column_id], child)
+            for child in stored.children
+            if child.column_id in wanted
+        }
+    comparable = same and not column.children and not is_raw(stored)
+    return FilterColumn(column.column_id, column.type_name.lower(), comparable, fields)

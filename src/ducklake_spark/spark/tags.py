@@ -1,0 +1,47 @@
+"""Remember the lake's own type on a column whose Spark type says less (uuid, unsigned, …).
+
+The tag is column metadata, which Spark hands on through projections and views, so that a table
+made from another has the same types.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from ducklake_spark.model.schema import Schema
+from ducklake_spark.model.types import DataType, format_sql_type, parse_sql_type
+from ducklake_spark.spark.carriers import carrier_type, from_spark_type
+
+_KEY: Final = "ducklake.type"
+
+
+def tag_types(df: DataFrame, schema: Schema) -> DataFrame:
+    """Tag the columns that need it; a DataFrame without such columns is returned as it is."""
+    tags = {
+        column.name: format_sql_type(column.type)
+        for column in schema.columns
+        if from_spark_type(carrier_type(column.type)) != column.type
+    }
+    if not tags:
+        return df
+    quoted = {name: F.col("`" + name.replace("`", "``") + "`") for name in df.columns}
+    return df.select(
+        *(
+            column.alias(name, metadata={_KEY: tags[name]}) if name in tags else column
+            for name, column in quoted.items()
+        )
+    )
+
+
+def type_of_field(field: T.StructField) -> DataType:
+    """The lake's type of a DataFrame's column: its tag if its Spark type still fits, else that."""
+    tag = (field.metadata or {}).get(_KEY)
+    if tag is not None:
+        tagged = parse_sql_type(tag)
+        if carrier_type(tagged) == field.dataType:
+            return tagged
+    return from_spark_type(field.dataType)

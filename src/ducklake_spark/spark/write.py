@@ -1,0 +1,91 @@
+"""A DataFrame of carriers -> data files, written by tasks. Driver, but for `_write_task`."""
+
+from __future__ import annotations
+
+import pickle
+import secrets
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark import TaskContext
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from ducklake_spark.errors import DuckLakeError
+from ducklake_spark.model.written import WrittenFile
+from ducklake_spark.parquet.storage import list_files, remove_file
+from ducklake_spark.parquet.write import is_of_job, write_batches
+from ducklake_spark.plan.layout import WriteLayout
+from ducklake_spark.spark.failures import marked_errors, spark_failures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SMALL_WRITE_BYTES: Final = 32 * 1024 * 1024
+_RESULT: Final = "task int, sequence int, file binary"
+
+
+def write_files(df: DataFrame, layout: WriteLayout) -> list[WrittenFile]:
+    """Write the rows of a DataFrame as data files that nobody has committed yet.
+
+    The columns are the carriers of the layout's, by position. The files come in the order of the
+    DataFrame's rows: by task, and within one as they were written. A small DataFrame makes one
+    file, a large one at least one for each task that has rows. When it fails, no file is left.
+    """
+    job_id = secrets.token_hex(6)
+    # Names of columns may hold dots and quotes, which Spark would take for its own syntax.
+    rows = df.toDF(*(f"c{i}" for i in range(len(df.columns))))
+    if _is_small(df):
+        rows = rows.coalesce(1)
+    try:
+        with spark_failures(f'write to table "{layout.table_name}"'):
+            found = rows.mapInArrow(partial(_write_task, layout, job_id), _RESULT).collect()
+    except BaseException:
+        _remove_leftovers(layout.directory, job_id)
+        raise
+    found.sort(key=lambda row: (row["task"], row["sequence"]))
+    return [pickle.loads(row["file"]) for row in found]  # noqa: S301 - made by our own tasks
+
+
+def _write_task(layout: WriteLayout, job_id: str, batches: Iterable[Any]) -> Iterator[Any]:
+    """Write the rows of one partition, give one row for each file. Task."""
+    context = TaskContext.get()
+    partition, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
+    with marked_errors():
+        files = write_batches(iter(batches), layout, job_id, task_id=attempt)
+        for sequence, file in enumerate(files):
+            yield pa.RecordBatch.from_arrays(
+                [
+                    pa.array([partition], pa.int32()),
+                    pa.array([sequence], pa.int32()),
+                    pa.array([pickle.dumps(file)], pa.binary()),
+                ],
+                names=["task", "sequence", "file"],
+            )
+
+
+def _is_small(df: DataFrame) -> bool:
+    """Whether the optimizer expects so few bytes that one file holds them well."""
+    try:
+        plan = df._jdf.queryExecution().optimizedPlan()
+        return int(str(plan.stats().sizeInBytes())) < SMALL_WRITE_BYTES
+    except (PySparkException, Py4JError):  # no JVM gateway, or a plan that fails when it is run
+        return False
+
+
+def _remove_leftovers(directory: str, job_id: str) -> None:
+    """Remove what tasks left that were killed, or that write on for a moment after a failure."""
+    for _ in range(5):
+        try:
+            left = [file.path for file in list_files(directory) if is_of_job(file.path, job_id)]
+            for path in left:
+                remove_file(path)
+        except DuckLakeError:
+            return  # the failure of the write is the error to show; orphans can be found later
+        time.sleep(0.1)
+        if not left:
+            return

@@ -1,0 +1,142 @@
+"""Expressions as the catalog stores them: DuckDB's SQL, the way DuckDB itself writes it again.
+
+Defaults, sort keys and macros are stored as text that DuckDB must be able to run. The text is read
+with every function kept under the name that was typed, because sqlglot's own names are not always
+DuckDB's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.generators.duckdb import DuckDBGenerator
+from sqlglot.parsers.duckdb import DuckDBParser
+from sqlglot.tokens import TokenType
+
+from ducklake_spark.errors import NotSupported
+from ducklake_spark.model.schema import Default
+from ducklake_spark.model.types import DataType, DecimalType, ScalarType
+from ducklake_spark.sql.dialect import DuckLake
+
+# Functions whose arguments have a syntax of their own.
+_SPECIAL_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "TRIM", "POSITION", "OVERLAY")
+
+
+class DuckDBText(DuckLake):
+    """DuckDB's dialect with functions left as they are named."""
+
+    class Parser(DuckLake.Parser):
+        """Reads each call as a name and its arguments."""
+
+        FUNCTIONS: dict[str, Any] = {}
+        FUNCTION_PARSERS = {
+            name: parse
+            for name, parse in DuckDBParser.FUNCTION_PARSERS.items()
+            if name in _SPECIAL_SYNTAX
+        }
+        NO_PAREN_FUNCTION_PARSERS = {
+            name: parse
+            for name, parse in DuckDBParser.NO_PAREN_FUNCTION_PARSERS.items()
+            if name in ("CASE", "MAP", "NEXT", "ANY")
+        }
+        NO_PAREN_FUNCTIONS: dict[TokenType, Any] = {}
+
+    class Generator(DuckDBGenerator):
+        """Writes operators in parentheses, as DuckDB does."""
+
+        def binary(self, expression: exp.Binary, op: str) -> str:
+            """``(a + b)``."""
+            return f"({super().binary(expression, op)})"
+
+        def paren_sql(self, expression: exp.Paren) -> str:
+            """Parentheses are written where an operator needs them, so given ones go."""
+            return self.sql(expression, "this")
+
+        def intdiv_sql(self, expression: exp.IntDiv) -> str:
+            """``(a // b)``."""
+            return self.binary(expression, "//")
+
+        def div_sql(self, expression: exp.Div) -> str:
+            """``(a / b)``."""
+            return self.binary(expression, "/")
+
+        def dpipe_sql(self, expression: exp.DPipe) -> str:
+            """``(a || b)``."""
+            return self.binary(expression, "||")
+
+        def pow_sql(self, expression: exp.Pow) -> str:
+            """``(a ** b)``."""
+            return self.binary(expression, "**")
+
+        def boolean_sql(self, expression: exp.Boolean) -> str:
+            """DuckDB reads TRUE as the cast of a letter."""
+            return f"CAST('{'t' if expression.this else 'f'}' AS BOOLEAN)"
+
+        def anonymous_sql(self, expression: exp.Anonymous) -> str:
+            """A call, its name in small letters."""
+            name = expression.this if isinstance(expression.this, str) else expression.name
+            lowered = name if expression.args.get("quoted") else name.lower()
+            return f"{lowered}({self.expressions(expression, flat=True)})"
+
+        def interval_sql(self, expression: exp.Interval) -> str:
+            """``CAST('1 day' AS INTERVAL)``."""
+            amount = expression.this
+            if isinstance(amount, exp.Literal) and amount.is_string:
+                unit = expression.args.get("unit")
+                text = f"{amount.this} {unit.name.lower()}" if unit else str(amount.this)
+                return f"CAST('{text}' AS INTERVAL)"
+            return super().interval_sql(expression)
+
+    Generator.TRANSFORMS = {
+        key: value
+        for key, value in DuckDBGenerator.TRANSFORMS.items()
+        if key not in (exp.Anonymous, exp.Pow, exp.Boolean, exp.IntDiv, exp.DPipe, exp.Div)
+    }
+
+
+def format_expression(text: str) -> str:
+    """The expression `text` (DuckDB's dialect) as DuckDB writes it.
+
+    >>> format_expression("1+2"), format_expression("NOW()")
+    ('(1 + 2)', 'now()')
+    """
+    tree = DuckDBText().parse_into(exp.Condition, text)[0]
+    if tree is None:
+        raise NotSupported(f"Cannot store the expression {text}.")
+    return tree.sql(dialect=DuckDBText)
+
+
+def default_of(tree: exp.Expr, text: str, kind: DataType | None) -> Default | None:
+    """What the catalog stores for DEFAULT `tree`; `text` is the same in DuckDB's SQL.
+
+    Numbers and strings are literals, kept as bare text; everything else is an expression, TRUE and
+    casts of constants included: the reference stores them so. NULL is no default.
+    """
+    if isinstance(tree, exp.Null):
+        return None
+    if kind is not None and not isinstance(kind, (ScalarType, DecimalType)):
+        raise NotSupported(
+            f"A default value cannot be {text} here: DuckLake stores no defaults for lists, structs and "
+            "maps.",
+            hint="leave the default out, or give the column a type that is not nested.",
+        )
+    literal = _literal_text(tree.unnest())
+    if literal is not None:
+        return Default(literal)
+    return Default(format_expression(text), kind="expression")
+
+
+def _literal_text(tree: exp.Expr) -> str | None:
+    if isinstance(tree, exp.ByteString):
+        return str(tree.this)
+    if isinstance(tree, exp.Literal):
+        text = str(tree.this)
+        if not tree.is_string and "e" in text.lower():
+            return repr(float(text))
+        return text
+    if isinstance(tree, exp.Neg):
+        inner = tree.this.unnest()
+        if isinstance(inner, exp.Literal) and not inner.is_string:
+            return f"-{_literal_text(inner)}"
+    return None

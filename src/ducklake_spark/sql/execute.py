@@ -1,0 +1,247 @@
+"""Statements to actions: each statement of the dialect calls one operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from pyspark.sql import DataFrame
+
+from ducklake_spark.errors import InvalidInput, NotSupported
+from ducklake_spark.operations import describe, objects
+from ducklake_spark.operations.describe import RowSet
+from ducklake_spark.result import Result
+from ducklake_spark.sql import statements as st
+from ducklake_spark.sql.bind import run_query
+from ducklake_spark.sql.explain import explain_frame
+from ducklake_spark.sql.functions import call_lake_function
+from ducklake_spark.sql.insert import create_table, insert
+from ducklake_spark.sql.parameters import bind_parameters
+from ducklake_spark.sql.parse import parse
+
+if TYPE_CHECKING:
+    from ducklake_spark.connection import Connection
+
+Outcome = DataFrame | Result
+_NOTHING = RowSet(())
+
+
+def execute(
+    con: Connection,
+    text: str,
+    *,
+    params: Sequence[Any] | Mapping[str, Any] | None,
+    dialect: Literal["duckdb", "spark"],
+) -> Outcome:
+    """Run the statements of a text in order; the outcome is the last one's."""
+    statements = parse(text, dialect)
+    if not statements:
+        raise InvalidInput("The text holds no statement.")
+    outcome: Outcome = con.result(_NOTHING)
+    for statement in statements:
+        outcome = run(con, bind_parameters(statement, con.variables, params))
+    return outcome
+
+
+def explain(con: Connection, text: str) -> str:
+    """What a query would read, and Spark's plan for it."""
+    statements = parse(text)
+    if len(statements) != 1:
+        raise InvalidInput("explain takes exactly one query.")
+    statement = statements[0]
+    if isinstance(statement, st.Explain):
+        statement = statement.statement
+    return explain_frame(_queried(con, bind_parameters(statement, con.variables, None)))
+
+
+def run(con: Connection, statement: st.Statement) -> Outcome:
+    """Run one statement."""
+    action = _ACTIONS.get(type(statement))
+    if action is None:
+        words = type(statement).__name__
+        raise NotSupported(
+            f"The statement {words} is not supported yet.", hint="see docs/compatibility.md."
+        )
+    outcome = action(con, statement)
+    return con.result(outcome) if isinstance(outcome, RowSet) else outcome
+
+
+# --- lakes ---------------------------------------------------------------------------------------
+
+
+def _attach(con: Connection, s: st.Attach) -> RowSet:
+    if not s.uri.lower().startswith("ducklake:"):
+        raise NotSupported(
+            f"Cannot attach {s.uri!r}: only lakes can be attached.",
+            hint="the address of a lake begins with ducklake:",
+        )
+    name = (s.alias or "").lower()
+    if name in con.lakes:
+        if s.if_not_exists:
+            return _NOTHING
+        if s.or_replace:
+            con.detach(name)
+    con.attach(s.uri, s.alias, **s.options)
+    return _NOTHING
+
+
+def _detach(con: Connection, s: st.Detach) -> RowSet:
+    if not (s.if_exists and s.name.lower() not in con.lakes):
+        con.detach(s.name)
+    return _NOTHING
+
+
+def _use(con: Connection, s: st.Use) -> RowSet:
+    if len(s.parts) == 1 and s.parts[0].lower() in con.lakes:
+        con.use(s.parts[0])
+    else:
+        lake, schema = con.schema_place(s.parts)
+        con.use(lake.name, schema)
+    return _NOTHING
+
+
+# --- objects -------------------------------------------------------------------------------------
+
+
+def _create_schema(con: Connection, s: st.CreateSchema) -> RowSet:
+    lake, name = _schema_name(con, s.parts)
+    with con.writing(lake, f'create schema "{name}"') as tx:
+        objects.create_schema(tx, name, if_not_exists=s.if_not_exists)
+    return _NOTHING
+
+
+def _drop_schema(con: Connection, s: st.DropSchema) -> RowSet:
+    lake, name = _schema_name(con, s.parts)
+    with con.writing(lake, f'drop schema "{name}"') as tx:
+        objects.drop_schema(
+            tx, name, where=f'lake "{lake.name}"', if_exists=s.if_exists, cascade=s.cascade
+        )
+    return _NOTHING
+
+
+def _schema_name(con: Connection, parts: tuple[str, ...]) -> tuple[Any, str]:
+    if len(parts) == 1:
+        return con.current_lake(), parts[0]
+    return con.lake(parts[0]), parts[-1]
+
+
+def _drop_table(con: Connection, s: st.DropTable) -> RowSet:
+    lake, schema_name, name = con.place(s.parts)
+    with con.writing(lake, f'drop table "{name}"') as tx:
+        schema = con.schema_entry(lake, tx, schema_name)
+        objects.drop_table(
+            tx,
+            schema,
+            name,
+            if_exists=s.if_exists,
+            missing=con.missing_table(tx, lake, schema, name),
+        )
+    return _NOTHING
+
+
+# --- transactions --------------------------------------------------------------------------------
+
+
+def _begin(con: Connection, _: st.Begin) -> RowSet:
+    con.begin()
+    return _NOTHING
+
+
+def _commit(con: Connection, _: st.Commit) -> RowSet:
+    con.commit()
+    return _NOTHING
+
+
+def _rollback(con: Connection, _: st.Rollback) -> RowSet:
+    con.rollback()
+    return _NOTHING
+
+
+# --- questions -----------------------------------------------------------------------------------
+
+
+def _query(con: Connection, s: st.Query) -> DataFrame:
+    return run_query(con, s.tree)
+
+
+def _queried(con: Connection, statement: st.Statement) -> DataFrame:
+    if not isinstance(statement, st.Query):
+        raise NotSupported(
+            f"EXPLAIN of {type(statement).__name__} is not supported.", hint="explain a query."
+        )
+    return run_query(con, statement.tree)
+
+
+def _explain(con: Connection, s: st.Explain) -> RowSet:
+    text = explain_frame(_queried(con, s.statement))
+    return RowSet((("explain_key", "VARCHAR"), ("explain_value", "VARCHAR")), (("plan", text),))
+
+
+def _call(con: Connection, s: st.Call) -> RowSet:
+    return call_lake_function(con, s.function, s.arguments, s.named)
+
+
+def _describe(con: Connection, s: st.Describe) -> RowSet:
+    if s.parts is not None:
+        return describe.describe(con.table_version(s.parts).table)
+    if s.query is None:
+        raise InvalidInput("DESCRIBE needs a table or a query.")
+    return describe.describe_frame(run_query(con, s.query))
+
+
+def _show_tables(con: Connection, s: st.ShowTables) -> RowSet:
+    if s.everywhere:
+        seen = []
+        for lake in con.lakes.values():
+            with con.reading(lake) as tx:
+                seen.append((lake, tx.local))
+        return describe.show_all_tables(seen)
+    if s.source:
+        lake, schema_name = con.schema_place(s.source)
+    else:
+        lake = con.current_lake()
+        schema_name = con.current[1] if con.current else "main"
+    with con.reading(lake) as tx:
+        schema = con.schema_entry(lake, tx, schema_name)
+        return describe.show_tables(tx.local, schema.schema_id)
+
+
+def _show_schemas(con: Connection, s: st.ShowSchemas) -> RowSet:
+    lake = con.lake(s.source[0]) if s.source else con.current_lake()
+    with con.reading(lake) as tx:
+        names = sorted(schema.name for schema in tx.local.schemas())
+    return RowSet((("schema_name", "VARCHAR"),), tuple((name,) for name in names))
+
+
+def _show_databases(con: Connection, _: st.ShowDatabases) -> RowSet:
+    names = sorted(lake.name for lake in con.lakes.values())
+    return RowSet((("database_name", "VARCHAR"),), tuple((name,) for name in names))
+
+
+def _accept(con: Connection, s: st.Load | st.Install) -> RowSet:
+    """LOAD ducklake and INSTALL ducklake stand in scripts written for DuckDB; nothing to do."""
+    return _NOTHING
+
+
+_ACTIONS: dict[type[Any], Callable[[Any, Any], DataFrame | RowSet]] = {
+    st.Attach: _attach,
+    st.Detach: _detach,
+    st.Use: _use,
+    st.CreateSchema: _create_schema,
+    st.DropSchema: _drop_schema,
+    st.CreateTable: create_table,
+    st.DropTable: _drop_table,
+    st.Insert: insert,
+    st.Begin: _begin,
+    st.Commit: _commit,
+    st.Rollback: _rollback,
+    st.Query: _query,
+    st.Explain: _explain,
+    st.Call: _call,
+    st.Describe: _describe,
+    st.ShowTables: _show_tables,
+    st.ShowSchemas: _show_schemas,
+    st.ShowDatabases: _show_databases,
+    st.Load: _accept,
+    st.Install: _accept,
+}

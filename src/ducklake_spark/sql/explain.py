@@ -1,0 +1,17 @@
+"""EXPLAIN: how many files and bytes of how many a query reads, what excluded the others, the plan."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from ducklake_spark.spark.failures import spark_failures
+from ducklake_spark.spark.relation import explain_scans
+
+
+def explain_frame(frame: DataFrame) -> str:
+    """The text of EXPLAIN."""
+    with spark_failures("explain the query"):
+        reports = explain_scans(frame)
+        plan = frame._jdf.queryExecution().simpleString()
+    lines = [report.explain() for report in reports] or ["No data file is read."]
+    return "\n".join([*lines, "", str(plan).strip()])

@@ -1,0 +1,1 @@
+"""DuckLake's statements, read token by token: one module for each group of statements."""

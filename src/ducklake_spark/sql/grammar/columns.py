@@ -1,0 +1,155 @@
+"""Column definitions, defaults, and the keys of PARTITIONED BY and SORTED BY."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from ducklake_spark.errors import InvalidInput, NotSupported
+from ducklake_spark.model.schema import Default
+from ducklake_spark.model.types import DataType
+from ducklake_spark.sql import statements as st
+from ducklake_spark.sql.duckdb_text import default_of, format_expression
+from ducklake_spark.sql.reader import Reader
+
+_TABLE_CONSTRAINTS = ("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
+_NO_KEYS = "PRIMARY KEY, UNIQUE, CHECK and FOREIGN KEY constraints are not supported in DuckLake"
+
+
+def parse_column_list(reader: Reader) -> tuple[st.ColumnDefinition, ...]:
+    """``(name type [constraints], …)``."""
+    reader.expect("(")
+    columns = []
+    while not reader.accept(")"):
+        if reader.word in _TABLE_CONSTRAINTS and not _is_column_name(reader):
+            _refuse_keys()
+        columns.append(parse_column(reader, reader.name()))
+        if not reader.accept(","):
+            reader.expect(")")
+            break
+    return tuple(columns)
+
+
+def _is_column_name(reader: Reader) -> bool:
+    """``check INTEGER`` has a column of that name; ``CHECK (…)`` is a constraint."""
+    return reader.following_word not in ("(", "KEY", "") and reader.word != "CONSTRAINT"
+
+
+def _refuse_keys() -> NoReturn:
+    raise NotSupported(
+        f"{_NO_KEYS}: no index exists that could hold them.",
+        hint="leave the constraint out; NOT NULL and DEFAULT are supported.",
+    )
+
+
+def parse_column(reader: Reader, name: str) -> st.ColumnDefinition:
+    """The rest of a column definition, after its name."""
+    if reader.word in ("GENERATED", "AS"):
+        raise _generated(name)
+    kind = reader.type()
+    not_null = False
+    default: Default | None = None
+    while word := reader.accept_any(*_COLUMN_CONSTRAINTS):
+        match word:
+            case "NOT":
+                reader.expect("NULL")
+                not_null = True
+            case "DEFAULT":
+                default = parse_default(reader, kind)
+            case "NULL":
+                not_null = False
+            case _:
+                _refuse_constraint(reader, name, word)
+    return st.ColumnDefinition(name, kind, not_null, default)
+
+
+_COLUMN_CONSTRAINTS = (
+    "NOT", "NULL", "DEFAULT", "PRIMARY", "PRIMARY KEY", "UNIQUE", "CHECK", "REFERENCES",
+    "CONSTRAINT", "COLLATE", "USING", "GENERATED", "AS",
+)  # fmt: skip
+
+
+def _refuse_constraint(reader: Reader, name: str, word: str) -> NoReturn:
+    if word in ("GENERATED", "AS"):
+        raise _generated(name)
+    if word == "COLLATE":
+        raise NotSupported(
+            f'The column "{name}" cannot have a collation: DuckLake does not store collations.',
+            hint="use lower() or strip_accents() where the values are compared.",
+        )
+    if word == "USING":
+        raise NotSupported(
+            f'The column "{name}" cannot have a compression of its own in DuckLake.',
+            hint="set the option parquet_compression for the lake, schema or table.",
+        )
+    _refuse_keys()
+
+
+def _generated(name: str) -> NotSupported:
+    return NotSupported(
+        f'The column "{name}" cannot be generated: DuckLake does not support generated columns.',
+        hint="compute it in a view.",
+    )
+
+
+def parse_default(reader: Reader, kind: DataType | None) -> Default | None:
+    """The expression after DEFAULT."""
+    start = reader.mark()
+    tree = reader.operand()
+    return default_of(tree, reader.duckdb_since(start, tree), kind)
+
+
+def parse_partition_keys(reader: Reader) -> tuple[st.PartitionKey, ...]:
+    """``(column, year(column), bucket(n, column), …)``."""
+    reader.expect("(")
+    keys = [_partition_key(reader)]
+    while reader.accept(","):
+        keys.append(_partition_key(reader))
+    reader.expect(")")
+    return tuple(keys)
+
+
+def _partition_key(reader: Reader) -> st.PartitionKey:
+    start = reader.mark()
+    parts = reader.parts()
+    name = parts[-1]
+    if not reader.accept("("):
+        return st.PartitionKey("identity", name)
+    arguments: list[str | int] = []
+    while not reader.accept(")"):
+        sign = -1 if reader.accept("-") else 1
+        token = reader.advance()
+        arguments.append(sign * int(token.text) if token.text.isdigit() else token.text)
+        if not reader.accept(","):
+            reader.expect(")")
+            break
+    text = reader.text_since(start)
+    match arguments:
+        case [str() as column]:
+            return st.PartitionKey(name.lower(), column)
+        case [int() as number, str() as column] if number > 0:
+            return st.PartitionKey(name.lower(), column, number)
+    raise InvalidInput(
+        f"Cannot partition by {text}.",
+        hint="keys are a column, year(c), month(c), day(c), hour(c) or bucket(n, c).",
+    )
+
+
+def parse_sort_keys(reader: Reader) -> tuple[st.SortKey, ...]:
+    """``(expression [ASC | DESC] [NULLS FIRST | LAST], …)``."""
+    reader.expect("(")
+    keys = [_sort_key(reader)]
+    while reader.accept(","):
+        keys.append(_sort_key(reader))
+    reader.expect(")")
+    return tuple(keys)
+
+
+def _sort_key(reader: Reader) -> st.SortKey:
+    start = reader.mark()
+    expression = reader.expression()
+    text = format_expression(reader.duckdb_since(start, expression))
+    descending = reader.accept_any("ASC", "DESC") == "DESC"
+    nulls_first = False
+    if reader.accept("NULLS"):
+        nulls_first = reader.accept_any("FIRST", "LAST") == "FIRST"
+    return st.SortKey(expression, text, descending, nulls_first)

@@ -1,0 +1,125 @@
+"""INSERT and CREATE TABLE: rows from SQL into a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from sqlglot import exp
+
+from ducklake_spark.errors import InvalidInput, NotSupported
+from ducklake_spark.model.entities import TableEntry
+from ducklake_spark.model.schema import Column
+from ducklake_spark.model.types import DataType, parse_sql_type
+from ducklake_spark.operations import objects
+from ducklake_spark.operations.append import append
+from ducklake_spark.operations.describe import RowSet
+from ducklake_spark.operations.objects import NewColumn
+from ducklake_spark.spark.align import align_by_name, align_by_position
+from ducklake_spark.spark.failures import spark_failures
+from ducklake_spark.spark.tags import type_of_field
+from ducklake_spark.sql import statements as st
+from ducklake_spark.sql.bind import run_query
+from ducklake_spark.sql.defaults import default_columns
+from ducklake_spark.sql.values import values_query
+
+if TYPE_CHECKING:
+    from ducklake_spark.connection import Connection
+
+_COUNT = (("Count", "BIGINT"),)
+
+
+def insert(con: Connection, s: st.Insert) -> RowSet:
+    """INSERT INTO: returns how many rows were added."""
+    lake, schema, name = con.place(s.table)
+    with con.writing(lake, f'insert into table "{name}"') as tx:
+        _, table = con.find_table(tx, lake, schema, name)
+        with spark_failures(f'insert into table "{name}"'):
+            frame = _source(con, s, table)
+        count = append(lake, tx, table, frame)
+    return RowSet(_COUNT, ((count,),))
+
+
+def _source(con: Connection, s: st.Insert, table: TableEntry) -> DataFrame:
+    """The rows to insert, with exactly the table's columns."""
+    defaults = default_columns(table.schema)
+    if isinstance(s.source, st.DefaultValues):
+        return align_by_name(con.spark.range(1).select(), table.schema, defaults, table=table.name)
+    targets = _targets(s, table)
+    if isinstance(s.source, exp.Values):
+        text = values_query(s.source, [(c.name, c.type, c.default) for c in targets], table.name)
+        frame = con.spark.sql(text)
+    else:
+        frame = run_query(con, s.source)
+    if s.by_name:
+        return align_by_name(frame, table.schema, defaults, table=table.name)
+    return align_by_position(frame, table.schema, targets, defaults, table=table.name)
+
+
+def _targets(s: st.Insert, table: TableEntry) -> list[Column]:
+    if s.columns is None:
+        return list(table.schema.columns)
+    targets = [table.schema.get(name, table=table.name) for name in s.columns]
+    if len({column.column_id for column in targets}) != len(targets):
+        raise InvalidInput(f'The column list for table "{table.name}" names a column twice.')
+    return targets
+
+
+def create_table(con: Connection, s: st.CreateTable) -> RowSet:
+    """CREATE TABLE, with rows when it is AS a query."""
+    _refuse_unsupported(s)
+    lake, schema_name, name = con.place(s.name)
+    with con.writing(lake, f'create table "{name}"') as tx:
+        schema = con.schema_entry(lake, tx, schema_name)
+        if s.if_not_exists and tx.local.find_table(schema.schema_id, name) is not None:
+            return RowSet(())
+        frame = None if s.query is None else run_query(con, s.query)
+        columns = _defined_columns(s) if frame is None else _queried_columns(s, frame)
+        table = objects.create_table(
+            lake, tx, schema, name, columns, or_replace=s.or_replace
+        )
+        if frame is None:
+            return RowSet(())
+        if s.with_no_data:
+            return RowSet(_COUNT, ((0,),))
+        with spark_failures(f'create table "{name}"'):
+            rows = align_by_position(frame, table.schema, table.schema.columns, {}, table=name)
+        return RowSet(_COUNT, ((append(lake, tx, table, rows),),))
+
+
+def _refuse_unsupported(s: st.CreateTable) -> None:
+    name = ".".join(s.name)
+    if s.temporary:
+        raise NotSupported(
+            f"Cannot create the temporary table {name}: a lake has none.",
+            hint="use a temporary view of Spark: df.createOrReplaceTempView(name).",
+        )
+    if s.partitioned_by or s.sorted_by:
+        raise NotSupported(f"Cannot create {name}: PARTITIONED BY and SORTED BY come later.")
+
+
+def _defined_columns(s: st.CreateTable) -> list[NewColumn]:
+    return [NewColumn(c.name, c.type, c.not_null, c.default) for c in s.columns]
+
+
+def _queried_columns(s: st.CreateTable, frame: DataFrame) -> list[NewColumn]:
+    """Columns of a query: a cast on top says the type, else what the DataFrame knows of it."""
+    cast_types = _cast_types(s.query)
+    columns = []
+    for index, field in enumerate(frame.schema.fields):
+        stated = cast_types[index] if cast_types else None
+        columns.append(NewColumn(field.name, stated or type_of_field(field)))
+    return objects.rename_columns(columns, s.column_aliases)
+
+
+def _cast_types(query: exp.Expr | None) -> list[DataType | None] | None:
+    """The DuckDB types of select items that are casts: Spark has no such types to tell them."""
+    if not isinstance(query, exp.Select) or any(item.is_star for item in query.expressions):
+        return None
+    return [_cast_type(item.unalias()) for item in query.expressions]
+
+
+def _cast_type(item: exp.Expr) -> DataType | None:
+    if not isinstance(item, exp.Cast):
+        return None
+    return parse_sql_type(item.to.sql(dialect="duckdb"))

@@ -1,0 +1,163 @@
+"""Text to statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal, TypeVar
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import Token, TokenType
+
+from ducklake_spark.errors import SqlSyntaxError
+from ducklake_spark.sql import statements as st
+from ducklake_spark.sql.dialect import DuckLake, LakeSpark
+from ducklake_spark.sql.grammar import alter, catalog, changes, questions, session, tables
+from ducklake_spark.sql.reader import Reader, syntax_error
+
+T = TypeVar("T")
+
+_DIALECTS: Final[dict[str, type[Dialect]]] = {"duckdb": DuckLake, "spark": LakeSpark}
+
+
+def parse(text: str, dialect: Literal["duckdb", "spark"] = "duckdb") -> list[st.Statement]:
+    """Read all statements of a text. Runs on the driver.
+
+    Raises:
+        SqlSyntaxError: with line, column and the line of the text.
+        NotSupported: for forms that DuckLake refuses, with its reason.
+    """
+    reading = _DIALECTS[dialect]()
+    return [_parse_one(tokens, text, reading) for tokens in _split(text, reading)]
+
+
+def parse_query(text: str, dialect: Literal["duckdb", "spark"] = "duckdb") -> exp.Expr:
+    """Read exactly one query: the body of a view or table macro."""
+    match parse(text, dialect):
+        case [st.Query(tree)]:
+            return tree
+    raise SqlSyntaxError(f"Expected one query, but got {text.strip()[:80]!r}.")
+
+
+def parse_expression(text: str) -> exp.Expr:
+    """Read one scalar expression of DuckDB's dialect: a stored default, sort key or macro."""
+    reading = DuckLake()
+    for tokens in _split(text, reading):
+        return _reading_errors(tokens, text, reading, Reader.expression)
+    raise SqlSyntaxError("Expected an expression, but the text is empty.")
+
+
+def _split(text: str, dialect: Dialect) -> list[list[Token]]:
+    """The tokens of each statement, without the semicolons."""
+    try:
+        tokens = dialect.tokenize(text)
+    except TokenError as error:
+        raise SqlSyntaxError(
+            f"Cannot read the SQL text {text.strip()[:80]!r}: a quote or comment is not closed.",
+            hint="check the quotes: 'text' in single ones, \"names\" in double ones.",
+        ) from error
+    chunks: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type == TokenType.SEMICOLON:
+            chunks.append([])
+        else:
+            chunks[-1].append(token)
+    return [chunk for chunk in chunks if chunk]
+
+
+def _parse_one(tokens: list[Token], text: str, dialect: Dialect) -> st.Statement:
+    return _reading_errors(tokens, text, dialect, _statement)
+
+
+def _reading_errors(
+    tokens: list[Token], text: str, dialect: Dialect, read: Callable[[Reader], T]
+) -> T:
+    """Run `read` to the end of the tokens; sqlglot's errors become ours."""
+    reader = Reader(tokens, text, dialect)
+    try:
+        found = read(reader)
+    except ParseError as error:
+        token = reader.parser._curr or reader.parser._prev
+        described = error.errors[0].get("description") if error.errors else None
+        raise syntax_error(text, token, (described or "it is not expected here").rstrip(".")) from None
+    reader.expect_end()
+    return found
+
+
+def _statement(reader: Reader) -> st.Statement:
+    parse_ours = _STATEMENTS.get(reader.word)
+    if parse_ours:
+        reader.advance()
+        return parse_ours(reader)
+    if reader.word == "WITH":
+        return _with(reader)
+    if reader.at_query:
+        return st.Query(reader.query())
+    reader.fail("no statement starts like this")
+
+
+def _with(reader: Reader) -> st.Statement:
+    """CTEs before a query, or before INSERT, UPDATE, DELETE, MERGE."""
+    start = reader.mark()
+    ctes = reader.parser._parse_with()
+    change = _CHANGES.get(reader.word)
+    if isinstance(ctes, exp.With) and change:
+        reader.advance()
+        return change(reader, ctes)
+    reader.back_to(start)
+    return st.Query(reader.query())
+
+
+def _explain(reader: Reader) -> st.Explain:
+    return questions.parse_explain(reader, _statement)
+
+
+def _prepare(reader: Reader) -> st.Prepare:
+    return session.parse_prepare(reader, _statement)
+
+
+_CHANGES: Final[dict[str, Callable[[Reader, exp.With], st.Statement]]] = {
+    "INSERT": changes.parse_insert,
+    "UPDATE": changes.parse_update,
+    "DELETE": changes.parse_delete,
+    "MERGE": changes.parse_merge,
+}
+
+_STATEMENTS: Final[dict[str, Callable[[Reader], st.Statement]]] = {
+    "ABORT": session.parse_rollback,
+    "ALTER": alter.parse_alter,
+    "ATTACH": catalog.parse_attach,
+    "BEGIN": session.parse_begin,
+    "CALL": session.parse_call,
+    "CHECKPOINT": session.parse_checkpoint,
+    "COMMENT": catalog.parse_comment,
+    "COMMIT": session.parse_commit,
+    "COPY": questions.parse_copy,
+    "CREATE": tables.parse_create,
+    "DEALLOCATE": session.parse_deallocate,
+    "DELETE": changes.parse_delete,
+    "DESC": questions.parse_describe,
+    "DESCRIBE": questions.parse_describe,
+    "DETACH": catalog.parse_detach,
+    "DROP": catalog.parse_drop,
+    "END": session.parse_commit,
+    "EXECUTE": session.parse_execute,
+    "EXPLAIN": _explain,
+    "FORCE": session.parse_force,
+    "INSERT": changes.parse_insert,
+    "INSTALL": session.parse_install,
+    "LOAD": session.parse_load,
+    "MERGE": changes.parse_merge,
+    "PRAGMA": session.parse_pragma,
+    "PREPARE": _prepare,
+    "RESET": session.parse_reset,
+    "ROLLBACK": session.parse_rollback,
+    "SET": session.parse_set,
+    "SHOW": questions.parse_show,
+    "START": session.parse_start,
+    "SUMMARIZE": questions.parse_summarize,
+    "TRUNCATE": changes.parse_truncate,
+    "UPDATE": changes.parse_update,
+    "USE": catalog.parse_use,
+}

@@ -1,0 +1,1 @@
+"""What tests share: places for lakes, the real DuckDB, servers and sessions."""
