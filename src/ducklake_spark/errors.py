@@ -36,6 +36,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TypeVar
+
+Missing = TypeVar("Missing", bound="NotFound")
 
 
 class DuckLakeError(Exception):
@@ -103,7 +106,9 @@ class NotFound(DuckLakeError, LookupError):
     kind = "Object"
 
     @classmethod
-    def named(cls, name: str, *, where: str, candidates: Iterable[str] = ()) -> NotFound:
+    def named(
+        cls: type[Missing], name: str, *, where: str, candidates: Iterable[str] = ()
+    ) -> Missing:
         """Build the error for `name` missing in `where`, with a "did you mean" when one is near."""
         known = list(candidates)
         hint = did_you_mean(name, known)

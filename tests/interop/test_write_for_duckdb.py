@@ -14,14 +14,14 @@ pytestmark = [pytest.mark.spark, pytest.mark.interop]
 STATEMENTS = [
     "CREATE SCHEMA s1",
     'CREATE SCHEMA "odd name"',
-    "CREATE TABLE t (id BIGINT NOT NULL, name VARCHAR DEFAULT 'none', at TIMESTAMP DEFAULT now(), "
+    "CREATE TABLE t (id BIGINT NOT NULL, name VARCHAR DEFAULT 'none', ts TIMESTAMP DEFAULT now(), "
     "n INTEGER DEFAULT 42, s STRUCT(a INTEGER, b VARCHAR[]), m MAP(VARCHAR, DOUBLE))",
     'CREATE TABLE s1."quoted ""x""" (a DECIMAL(9,2), b BOOLEAN DEFAULT true)',
     "CREATE TABLE IF NOT EXISTS t (other INTEGER)",
     "INSERT INTO t VALUES (1, 'one', TIMESTAMP '2024-01-02 03:04:05.678', 7, "
     "{'a': 1, 'b': ['x', NULL]}, MAP {'k': 1.5}), (2, NULL, NULL, NULL, NULL, NULL)",
-    "INSERT INTO t (id, n, at) SELECT i, i * 2, NULL FROM range(100) r(i)",
-    "INSERT INTO t (id, at, n) VALUES (77, NULL, DEFAULT)",
+    "INSERT INTO t (id, n, ts) SELECT i, i * 2, NULL FROM range(100) r(i)",
+    "INSERT INTO t (id, ts, n) VALUES (77, NULL, DEFAULT)",
     'INSERT INTO s1."quoted ""x""" SELECT 1.25, i % 2 = 0 FROM range(5) r(i)',
     "CREATE TABLE s1.copy AS SELECT id, name FROM t WHERE id > 50",
     "CREATE OR REPLACE TABLE s1.copy AS SELECT id FROM t WHERE id < 3",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ducklake_spark.errors import NotSupported
-from ducklake_spark.model.names import quote_identifier
+from ducklake_spark.model.names import quote_identifier, quote_if_needed
 
 
 class Kind(enum.Enum):
@@ -57,7 +57,6 @@ _NAMED: Final = frozenset(
 )
 _TOKEN: Final = re.compile(r'\s*([^:,"]+):((?:"(?:[^"]|"")*"|[^",])*)(?:,|\Z)')
 _NAME: Final = re.compile(r'"((?:[^"]|"")*)"|([^."]+)')
-_PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*")
 
 # Kind -> key of the map that snapshots() shows.
 _SHOWN: Final[dict[Kind, str]] = {
@@ -175,9 +174,7 @@ def _show(change: LoggedChange) -> str:
         return str(change.target)
     if change.kind is Kind.CREATED_SCHEMA:
         return change.target[0]
-    return ".".join(
-        name if _PLAIN.fullmatch(name) else quote_identifier(name) for name in change.target
-    )
+    return ".".join(map(quote_if_needed, change.target))
 
 
 def _unreadable(text: str, part: str) -> NotSupported:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-KEYWORDS: Final = frozenset(
-    """
+_WORDS: Final = """
     abort absolute access action add admin after aggregate all also alter always analyse
     analyze and anti any array as asc asof assertion assignment asymmetric at attach attribute
     authorization backward before begin between bigint binary bit boolean both by cache call
@@ -48,5 +47,6 @@ KEYWORDS: Final = frozenset(
     volatile week weeks when where whitespace window with within without work wrapper write xml
     xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot
     xmlserialize xmltable year years yes zone
-    """.split()
-)
+"""
+
+KEYWORDS: Final = frozenset(_WORDS.split())

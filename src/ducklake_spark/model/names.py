@@ -8,6 +8,9 @@ import time
 import uuid
 from typing import Final
 
+from ducklake_spark.model.keywords import KEYWORDS
+
+_BARE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -19,6 +22,17 @@ def quote_identifier(name: str) -> str:
     """
     escaped = name.replace('"', '""')
     return f'"{escaped}"'
+
+
+def quote_if_needed(name: str) -> str:
+    """A name as DuckDB writes it: in quotes only if it could not stand without.
+
+    >>> quote_if_needed("Orders"), quote_if_needed("select"), quote_if_needed("a b")
+    ('Orders', '"select"', '"a b"')
+    """
+    if _BARE.fullmatch(name) and name.lower() not in KEYWORDS:
+        return name
+    return quote_identifier(name)
 
 
 def is_plain_name(name: str) -> bool:

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from ducklake_spark.errors import InvalidInput, InvalidValue
 from ducklake_spark.model.civil import civil_from_days
+from ducklake_spark.model.intervals import parse_timetz
 from ducklake_spark.model.literals import format_text, to_ordinal
 from ducklake_spark.model.murmur import murmur3
 from ducklake_spark.model.number_text import to_decimal, unscaled
@@ -119,6 +120,9 @@ def hash_input(value: Any, kind: DataType) -> bytes:
         return _long(to_ordinal(value, kind) // _UNIT_MICROS.get(name, 1))
     if name in ("float32", "float64"):
         return struct.pack("<d", float(value) + 0.0)  # -0.0 + 0.0 is 0.0
+    if name == "timetz":
+        micros, offset = parse_timetz(format_text(value, kind))
+        return _long(micros << 24 | 57_599 - offset)  # as DuckDB packs it
     if name == "blob":
         return bytes(value)
     if isinstance(kind, ScalarType):

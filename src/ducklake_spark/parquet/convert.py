@@ -68,12 +68,19 @@ def _raise_misfit(
     while len(array) > 1:
         half = array.slice(0, len(array) // 2)
         array = half if _fails(convert, half) else array.slice(len(half))
-    value = str(array[0]) if len(array) else ""
-    shown = repr(value if len(value) <= 200 else f"{value[:200]}…")
     raise InvalidValue(
-        f'Cannot write {shown} to column "{label}": '
+        f'Cannot write {_show(array)} to column "{label}": '
         f"it is not a value of type {format_sql_type(column.type)}."
     ) from error
+
+
+def _show(array: Any) -> str:
+    """The first value of an array for people to read."""
+    try:
+        text = str(array[0])
+    except (ValueError, OverflowError):  # not UTF-8, or outside of Python's calendar
+        return repr(array.cast(pa.binary())[0].as_py()[:200]) if _is_text(array) else str(array)
+    return repr(text if len(text) <= 200 else f"{text[:200]}…")
 
 
 def _fails(convert: Converter, array: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -20,14 +20,15 @@ FLOATS: Final = frozenset({"float32", "float64"})
 
 
 def read_column_stats(
-    metadata: Any, schema: Schema, with_nan: frozenset[int]
+    metadata: Any, schema: Schema, with_nan: Mapping[int, int]
 ) -> tuple[ColumnStats, ...]:
     """Statistics of each leaf of `schema`, from a file whose first columns are its leaves.
 
     Args:
         metadata: the footer (`pyarrow.parquet.FileMetaData`).
         schema: the columns of the table; columns of the file behind them have no statistics.
-        with_nan: ids of the leaves in which a NaN was met, which footers do not tell.
+        with_nan: the leaves that hold a NaN, by id, with the number of their values: the footer
+            has no statistics of them.
     """
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     return tuple(
@@ -36,21 +37,24 @@ def read_column_stats(
     )
 
 
-def _leaf_stats(leaf: Column, chunks: list[Any], with_nan: frozenset[int]) -> ColumnStats:
+def _leaf_stats(leaf: Column, chunks: list[Any], with_nan: Mapping[int, int]) -> ColumnStats:
     """As the extension counts: an empty or NULL list is one NULL slot of the leaves below it."""
     kind = leaf.type
-    statistics = [chunk.statistics for chunk in chunks]
-    nulls = sum(s.null_count for s in statistics)
-    has_nan = leaf.column_id in with_nan
-    low, high = (None, None) if has_nan else _bounds(kind, statistics)
+    slots = sum(chunk.num_values for chunk in chunks)
+    values, low, high = with_nan.get(leaf.column_id), None, None
+    if values is None:
+        statistics = [chunk.statistics for chunk in chunks]
+        values = slots - sum(s.null_count for s in statistics)
+        low, high = _bounds(kind, statistics)
+    is_float = isinstance(kind, ScalarType) and kind.name in FLOATS
     return ColumnStats(
         column_id=leaf.column_id,
         column_size_bytes=sum(chunk.total_compressed_size for chunk in chunks),
-        value_count=sum(chunk.num_values for chunk in chunks) - nulls,
-        null_count=nulls,
+        value_count=values,
+        null_count=slots - values,
         min_value=format_stat(low, kind, bound="min"),
         max_value=format_stat(high, kind, bound="max"),
-        contains_nan=has_nan if isinstance(kind, ScalarType) and kind.name in FLOATS else None,
+        contains_nan=leaf.column_id in with_nan if is_float else None,
     )
 
 
@@ -102,46 +106,67 @@ _RAW_READERS: Final[dict[str, Callable[[Any], Any]]] = {
 
 
 @dataclass(frozen=True)
-class FloatLeaf:
-    """Where the values of a floating-point leaf are found in an Arrow table."""
+class LeafPlace:
+    """Where the values of a leaf are found: in an Arrow table, and in a Parquet file."""
 
     column_id: int
-    index: int
-    path: tuple[int, ...]  # which child to take, level by level
+    is_float: bool
+    index: int  # of the column
+    steps: tuple[int, ...]  # which child to take, level by level
+    path: str  # Parquet's name of the leaf
 
 
-def find_float_leaves(columns: tuple[Column, ...]) -> tuple[FloatLeaf, ...]:
-    """The leaves that can hold NaN."""
+def find_leaves(columns: tuple[Column, ...]) -> tuple[LeafPlace, ...]:
+    """The places of all leaves of a file's columns."""
     return tuple(
-        FloatLeaf(leaf.column_id, index, path)
+        LeafPlace(leaf.column_id, leaf.type_name.lower() in FLOATS, index, steps, path)
         for index, column in enumerate(columns)
-        for leaf, path in _leaf_paths(column)
-        if leaf.type_name.lower() in FLOATS
+        for leaf, steps, path in _walk_leaves(column, (), column.name)
     )
 
 
-def holds_nan(leaf: FloatLeaf, table: Any) -> bool:
-    """Whether a value of the leaf is NaN."""
+def find_nan(leaves: tuple[LeafPlace, ...], table: Any) -> frozenset[int]:
+    """Ids of the leaves that hold a NaN."""
+    return frozenset(
+        leaf.column_id
+        for leaf in leaves
+        if leaf.is_float
+        and any(pc.any(pc.is_nan(part)).as_py() for part in _leaf_values(leaf, table))
+    )
+
+
+def count_values(leaf: LeafPlace, table: Any) -> int:
+    """How many values of a leaf are not NULL."""
+    return sum(len(part) - part.null_count for part in _leaf_values(leaf, table))
+
+
+def _walk_leaves(
+    column: Column, steps: tuple[int, ...], path: str
+) -> Iterator[tuple[Column, tuple[int, ...], str]]:
+    if not column.children:
+        yield column, steps, path
+    group = _GROUPS.get(column.type_name.lower(), "")
+    for index, child in enumerate(column.children):
+        yield from _walk_leaves(child, (*steps, index), f"{path}{group}.{child.name}")
+
+
+# What Parquet puts between a list or map and its parts.
+_GROUPS: Final = {"list": ".list", "map": ".key_value"}
+
+
+def _leaf_values(leaf: LeafPlace, table: Any) -> Iterator[Any]:
     for chunk in table.column(leaf.index).chunks:
         values = chunk
-        for child in leaf.path:
-            values = _child(values, child)
-        if pc.any(pc.is_nan(values)).as_py():
-            return True
-    return False
-
-
-def _leaf_paths(column: Column, path: tuple[int, ...] = ()) -> Iterator[tuple[Column, Any]]:
-    if not column.children:
-        yield column, path
-    for index, child in enumerate(column.children):
-        yield from _leaf_paths(child, (*path, index))
+        for step in leaf.steps:
+            values = _child(values, step)
+        yield values
 
 
 def _child(array: Any, index: int) -> Any:
-    """Values one level down; those of slots outside of a slice or below a NULL do no harm."""
+    """The slots one level down, without those that a slice or a NULL hides."""
     if pa.types.is_struct(array.type):
-        return array.field(index)
+        return array.flatten()[index]
     if pa.types.is_map(array.type):
-        return array.items if index else array.keys
+        parts = array.items if index else array.keys
+        return pa.ListArray.from_arrays(array.offsets, parts).flatten()
     return array.flatten()

@@ -14,7 +14,13 @@ from ducklake_spark.model.names import make_uuid7
 from ducklake_spark.model.written import WrittenFile
 from ducklake_spark.parquet.arrow_schema import to_arrow_schema
 from ducklake_spark.parquet.convert import build_converter
-from ducklake_spark.parquet.statistics import find_float_leaves, holds_nan, read_column_stats
+from ducklake_spark.parquet.statistics import (
+    LeafPlace,
+    count_values,
+    find_leaves,
+    find_nan,
+    read_column_stats,
+)
 from ducklake_spark.parquet.storage import create_file, remove_file
 from ducklake_spark.plan.layout import WriteLayout
 
@@ -64,6 +70,7 @@ class FileSeries:
         self._folder = folder
         self._sequence = count()
         self._schema = to_arrow_schema(layout.columns)
+        self._leaves = find_leaves(layout.columns)
         self._converters = [build_converter(column, column.name) for column in layout.columns]
         self._pending: list[Any] = []
         self._pending_rows = 0
@@ -110,8 +117,11 @@ class FileSeries:
         table = pa.Table.from_batches(self._pending, self._schema)
         self._pending, self._pending_rows = [], 0
         self._check_nulls(table)
+        with_nan = find_nan(self._leaves, table)
+        if self._open is not None and not self._open.takes(with_nan):
+            yield self._close()
         if self._open is None:
-            self._open = self._begin()
+            self._open = self._begin(with_nan)
         self._open.write(table)
         if self._open.size >= self._layout.target_file_size:
             yield self._close()
@@ -123,12 +133,12 @@ class FileSeries:
                     f"NOT NULL constraint failed: {self._layout.table_name}.{column.name}"
                 )
 
-    def _begin(self) -> OpenFile:
+    def _begin(self, with_nan: frozenset[int]) -> OpenFile:
         middle = (self._task << 10) | (next(self._sequence) & 0x3FF)
         relative = f"{self._folder}ducklake-{make_uuid7(self._job, middle=middle)}.parquet"
         path = f"{self._layout.directory.rstrip('/')}/{relative}"
         self._begun.append(path)
-        return OpenFile(path, relative, self._schema, self._layout)
+        return OpenFile(path, relative, self._schema, self._layout, self._leaves, with_nan)
 
     def _close(self) -> WrittenFile:
         assert self._open is not None  # noqa: S101 - callers have just looked
@@ -138,29 +148,46 @@ class FileSeries:
 
 
 class OpenFile:
-    """A data file that is being written."""
+    """A data file that is being written.
 
-    def __init__(self, path: str, relative_path: str, schema: Any, layout: WriteLayout) -> None:
+    Readers order NaN above all numbers, but footers leave it out of the bounds of a row group, so
+    that filters would lose rows. The leaves that hold NaN are therefore without statistics in the
+    footer, which has to be known when a file is begun.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        relative_path: str,
+        schema: Any,
+        layout: WriteLayout,
+        leaves: tuple[LeafPlace, ...],
+        with_nan: frozenset[int],
+    ) -> None:
         self._path = path
         self._relative_path = relative_path
         self._layout = layout
         self._rows = 0
-        self._float_leaves = find_float_leaves(layout.schema.columns)
-        self._with_nan: set[int] = set()
+        self._nan_leaves = [leaf for leaf in leaves if leaf.column_id in with_nan]
+        self._nan_counts = dict.fromkeys(with_nan, 0)
         self._footers: list[Any] = []
         self._sink = create_file(path)
-        self._writer = _open_writer(self._sink, schema, layout, self._footers)
+        bounded = [leaf.path for leaf in leaves if leaf.column_id not in with_nan]
+        self._writer = _open_writer(self._sink, schema, layout, bounded, self._footers)
 
     @property
     def size(self) -> int:
         """Bytes written so far."""
         return int(self._sink.tell())
 
+    def takes(self, with_nan: frozenset[int]) -> bool:
+        """Whether rows with NaN in these leaves can be written to this file."""
+        return with_nan <= self._nan_counts.keys()
+
     def write(self, table: Any) -> None:
         """Write one row group."""
-        for leaf in self._float_leaves:
-            if leaf.column_id not in self._with_nan and holds_nan(leaf, table):
-                self._with_nan.add(leaf.column_id)
+        for leaf in self._nan_leaves:
+            self._nan_counts[leaf.column_id] += count_values(leaf, table)
         try:
             self._writer.write_table(table, row_group_size=table.num_rows)
         except OSError as error:
@@ -176,7 +203,7 @@ class OpenFile:
         except OSError as error:
             raise DataFileError(f'Cannot complete "{self._path}": {error}') from error
         footer = self._footers[0]
-        stats = read_column_stats(footer, self._layout.schema, frozenset(self._with_nan))
+        stats = read_column_stats(footer, self._layout.schema, self._nan_counts)
         return WrittenFile(
             path=self._path,
             relative_path=self._relative_path,
@@ -194,7 +221,9 @@ class OpenFile:
             return  # the reason for leaving it is the error to show
 
 
-def _open_writer(sink: Any, schema: Any, layout: WriteLayout, footers: list[Any]) -> Any:
+def _open_writer(
+    sink: Any, schema: Any, layout: WriteLayout, bounded: list[str], footers: list[Any]
+) -> Any:
     return pq.ParquetWriter(
         sink,
         schema,
@@ -202,6 +231,7 @@ def _open_writer(sink: Any, schema: Any, layout: WriteLayout, footers: list[Any]
         data_page_version="2.0" if layout.parquet_version == "V2" else "1.0",
         compression=layout.compression,
         compression_level=layout.compression_level,
+        write_statistics=bounded,
         use_compliant_nested_type=True,
         store_schema=False,
         store_decimal_as_integer=True,

@@ -9,7 +9,6 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ducklake_spark.errors import ColumnMismatch, InvalidValue, NotSupported
-from ducklake_spark.model.literals import parse_text
 from ducklake_spark.model.schema import Column as TableColumn
 from ducklake_spark.model.schema import Schema
 from ducklake_spark.model.types import DataType, ScalarType
@@ -54,14 +53,6 @@ def align_by_name(
             raise ColumnMismatch(f'Column "{field.name}" is given twice for table "{table}".')
         sources[target.column_id] = (F.col(_quoted(field.name)), field.dataType)
     return _select(df, schema, sources, defaults)
-
-
-def literal_default(column: TableColumn) -> Column:
-    """The column's literal default as an expression; NULL when it has none."""
-    kind = carrier_type(column.type)
-    if column.default is None:
-        return F.lit(None).cast(kind)
-    return F.lit(parse_text(column.default.text, column.type)).cast(kind)
 
 
 def _select(

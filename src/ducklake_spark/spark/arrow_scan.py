@@ -7,8 +7,8 @@ by their sizes and knows how large they are.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -61,12 +61,12 @@ def read_with_arrow(
     return listing.mapInArrow(functools.partial(_read, plan=plan), output)
 
 
-def _read(files: object, *, plan: FileRead) -> object:
+def _read(files: Iterator[Any], *, plan: FileRead) -> Iterator[Any]:
     """Runs in tasks."""
-    return read_batches(files, plan)  # type: ignore[arg-type]
+    return read_batches(files, plan)
 
 
-_ARROW_TYPES: Final = {
+_ARROW_TYPES: Final[dict[type[T.DataType], pa.DataType]] = {
     T.BooleanType: pa.bool_(),
     T.ByteType: pa.int8(),
     T.ShortType: pa.int16(),

@@ -32,7 +32,7 @@ class Jvm:
     def __init__(self, gateway: Any) -> None:
         self.gateway = gateway
         self.root = gateway.jvm
-        ensure_callback_server_started(gateway)
+        ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
         # Without this a Python error reaches the JVM as the text of a Python traceback.
         gateway.callback_server_parameters.propagate_java_exceptions = True
         _silence_py4j()

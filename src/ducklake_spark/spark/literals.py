@@ -66,7 +66,7 @@ _CARRIERS: Final = {
 def fits_column(type_name: str, spark_type: Any) -> bool:
     """Whether a relation's column of `spark_type` shows values of `type_name` themselves."""
     if type_name.startswith("decimal"):
-        return spark_type == type_name.replace(" ", "")
+        return bool(spark_type == type_name.replace(" ", ""))
     return isinstance(spark_type, str) and spark_type in _CARRIERS.get(type_name, ())
 
 

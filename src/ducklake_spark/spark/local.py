@@ -36,8 +36,9 @@ def _to_arrow(value: Any, kind: pa.DataType) -> Any:
     if value is None or not pa.types.is_nested(kind):
         return value
     if pa.types.is_struct(kind):
-        parts = value.values() if isinstance(value, dict) else value
-        return {kind.field(i).name: _to_arrow(v, kind.field(i).type) for i, v in enumerate(parts)}
+        fields = [kind.field(i) for i in range(kind.num_fields)]
+        parts = [value[f.name] for f in fields] if isinstance(value, dict) else value
+        return {f.name: _to_arrow(v, f.type) for f, v in zip(fields, parts, strict=True)}
     if pa.types.is_map(kind):
         pairs = value.items() if isinstance(value, dict) else value
         return [(_to_arrow(k, kind.key_type), _to_arrow(v, kind.item_type)) for k, v in pairs]

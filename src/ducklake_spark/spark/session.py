@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -34,8 +36,18 @@ def find_session() -> tuple[SparkSession, bool]:
 
 
 def prepare_session(spark: SparkSession) -> SparkSession:
-    """Switch on what reading a lake needs."""
+    """Switch on what reading and writing a lake needs."""
+    _use_own_python(spark)
     for key, value in REQUIRED_CONF.items():
         if spark.conf.get(key, None) != value:
             spark.conf.set(key, value)
     return spark
+
+
+def _use_own_python(spark: SparkSession) -> None:
+    """Let local tasks run on this very Python, which has this package, unless told otherwise."""
+    if "PYSPARK_PYTHON" in os.environ or "PYSPARK_DRIVER_PYTHON" in os.environ:
+        return
+    context = getattr(spark, "sparkContext", None)
+    if context is not None and context.master.startswith("local"):
+        context.pythonExec = sys.executable

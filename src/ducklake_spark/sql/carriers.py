@@ -70,4 +70,3 @@ def format_spark_type(kind: DataType) -> str:
 def quote(name: str) -> str:
     """A name in Spark's quotes."""
     return "`" + name.replace("`", "``") + "`"
-

@@ -12,6 +12,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.dialects.spark import Spark
+from sqlglot.parser import binary_range_parser
 from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokens import TokenType
 
@@ -47,6 +48,12 @@ class DuckLake(DuckDB):
         TYPE_TOKENS = DuckDBParser.TYPE_TOKENS - {TokenType.RANGE}
         NESTED_TYPE_TOKENS = DuckDBParser.NESTED_TYPE_TOKENS - {TokenType.RANGE}
 
+        RANGE_PARSERS = {
+            **DuckDBParser.RANGE_PARSERS,
+            # A pattern has to match the whole text, as in DuckDB 1.x.
+            TokenType.TILDE: binary_range_parser(exp.RegexpFullMatch),
+        }
+
         def _parse_map(self) -> exp.ToMap | exp.Map:
             """Read ``MAP {…}['k']`` as an index of the map; sqlglot indexes the braces first."""
             found = super()._parse_map()
@@ -79,9 +86,7 @@ class DuckLake(DuckDB):
                 self._advance()
             text = self._find_sql(first, self._prev)
             self._match_r_paren()
-            call = exp.Anonymous(
-                this=first.text.lower(), expressions=[exp.Literal.string(text)]
-            )
+            call = exp.Anonymous(this=first.text.lower(), expressions=[exp.Literal.string(text)])
             return exp.Table(
                 this=call, alias=self._parse_table_alias(alias_tokens or self.TABLE_ALIAS_TOKENS)
             )

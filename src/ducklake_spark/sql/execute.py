@@ -199,8 +199,7 @@ def _show_tables(con: Connection, s: st.ShowTables) -> RowSet:
     if s.source:
         lake, schema_name = con.schema_place(s.source)
     else:
-        lake = con.current_lake()
-        schema_name = con.current[1] if con.current else "main"
+        lake, schema_name = con.current_lake(), con.current_schema()
     with con.reading(lake) as tx:
         schema = con.schema_entry(lake, tx, schema_name)
         return describe.show_tables(tx.local, schema.schema_id)

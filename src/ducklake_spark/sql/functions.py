@@ -98,7 +98,7 @@ def _list_files(con: Connection, lake: Lake, arguments: Arguments, named: Named)
         moment = dt.datetime.fromisoformat(moment)
     if schema is None:
         in_use = con.current is not None and con.current[0] == lake.name
-        schema = con.current[1] if in_use and con.current else "main"
+        schema = con.current_schema() if in_use else "main"
     parts = (lake.name, schema, arguments[0])
     return describe.list_files(con.table_version(parts, version=version, timestamp=moment))
 

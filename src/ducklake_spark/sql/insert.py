@@ -17,11 +17,12 @@ from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.objects import NewColumn
 from ducklake_spark.spark.align import align_by_name, align_by_position
 from ducklake_spark.spark.failures import spark_failures
+from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.tags import type_of_field
 from ducklake_spark.sql import statements as st
 from ducklake_spark.sql.bind import run_query
-from ducklake_spark.sql.defaults import default_columns
-from ducklake_spark.sql.values import values_query
+from ducklake_spark.sql.defaults import default_columns, default_text
+from ducklake_spark.sql.values import DEFAULT, bind_values, constant_rows
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -47,13 +48,28 @@ def _source(con: Connection, s: st.Insert, table: TableEntry) -> DataFrame:
         return align_by_name(con.spark.range(1).select(), table.schema, defaults, table=table.name)
     targets = _targets(s, table)
     if isinstance(s.source, exp.Values):
-        text = values_query(s.source, [(c.name, c.type, c.default) for c in targets], table.name)
-        frame = con.spark.sql(text)
+        frame = _values(con, s.source, targets)
     else:
         frame = run_query(con, s.source)
     if s.by_name:
         return align_by_name(frame, table.schema, defaults, table=table.name)
     return align_by_position(frame, table.schema, targets, defaults, table=table.name)
+
+
+def _values(con: Connection, source: exp.Values, targets: list[Column]) -> DataFrame:
+    """The rows of VALUES: constants are converted here, the rest is computed by Spark."""
+    kinds = [column.type for column in targets]
+    constants = constant_rows(source, kinds)
+    if constants is not None and not any(DEFAULT in row for row in constants):
+        return local_frame(con.spark, targets, constants)
+    rows = [
+        ", ".join(
+            f"{default_text(column) if cell is DEFAULT else cell} AS _c{i}"
+            for i, (cell, column) in enumerate(zip(row, targets, strict=True))
+        )
+        for row in bind_values(source, kinds)
+    ]
+    return con.spark.sql(" UNION ALL ".join(f"SELECT {row}" for row in rows))
 
 
 def _targets(s: st.Insert, table: TableEntry) -> list[Column]:
@@ -75,9 +91,7 @@ def create_table(con: Connection, s: st.CreateTable) -> RowSet:
             return RowSet(())
         frame = None if s.query is None else run_query(con, s.query)
         columns = _defined_columns(s) if frame is None else _queried_columns(s, frame)
-        table = objects.create_table(
-            lake, tx, schema, name, columns, or_replace=s.or_replace
-        )
+        table = objects.create_table(lake, tx, schema, name, columns, or_replace=s.or_replace)
         if frame is None:
             return RowSet(())
         if s.with_no_data:

@@ -80,7 +80,9 @@ def _reading_errors(
     except ParseError as error:
         token = reader.parser._curr or reader.parser._prev
         described = error.errors[0].get("description") if error.errors else None
-        raise syntax_error(text, token, (described or "it is not expected here").rstrip(".")) from None
+        raise syntax_error(
+            text, token, (described or "it is not expected here").rstrip(".")
+        ) from None
     reader.expect_end()
     return found
 

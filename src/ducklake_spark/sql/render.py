@@ -6,10 +6,30 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, UnsupportedError
 
 from ducklake_spark.errors import NotSupported
-from ducklake_spark.sql.relations import Resolver
+from ducklake_spark.sql.literals import literal_value
+from ducklake_spark.sql.relations import (
+    At,
+    Relation,
+    Resolver,
+    TableFunctionCall,
+    TableReference,
+)
 from ducklake_spark.sql.rewrite import rewrite
 from ducklake_spark.sql.sources import replace_sources
 from ducklake_spark.sql.spark_text import SparkText
+from ducklake_spark.sql.variables import bind_variables
+
+__all__ = [
+    "At",
+    "Relation",
+    "Resolver",
+    "TableFunctionCall",
+    "TableReference",
+    "bind_variables",
+    "literal_value",
+    "render_expression",
+    "to_spark",
+]
 
 
 def to_spark(tree: exp.Expr, resolve: Resolver) -> str:

@@ -35,6 +35,7 @@ def _count(tree: exp.Expr) -> exp.Expr | None:
 
 def _average(tree: exp.Expr) -> exp.Expr | None:
     """An average is a float, of the exact sum: Spark's of decimals is rounded to few places."""
+
     def divided(outer: exp.Expr) -> exp.Expr:
         count = outer.copy()
         for avg in [a for a in count.find_all(exp.Anonymous) if a.meta.get("average")]:

@@ -22,10 +22,16 @@ MOMENTS = frozenset(
 
 def annotate(root: exp.Expr) -> exp.Expr:
     """Note the type of every expression that the text, or the columns of a relation, tell."""
+    for node in root.walk():
+        node.type = None  # what is below a typed node would not be looked at
     for select in root.find_all(exp.Select):
         _note_columns(select)
     for literal in root.find_all(exp.Literal):
-        if not literal.is_string and "." in str(literal.this) and "e" not in str(literal.this).lower():
+        if (
+            not literal.is_string
+            and "." in str(literal.this)
+            and "e" not in str(literal.this).lower()
+        ):
             literal.type = exp.DataType.build("DECIMAL")
     return annotate_types(root, dialect=DuckLake, overwrite_types=False)
 

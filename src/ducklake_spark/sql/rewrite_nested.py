@@ -82,7 +82,7 @@ def _bracket(tree: exp.Expr) -> exp.Expr | None:
         return None
     index = tree.expressions[0]
     if isinstance(index, exp.Slice):
-        return _slice(tree.this, index)
+        return slice_of(tree.this, index)
     if index.is_string:
         return None
     if isinstance(index, exp.Literal) and str(index.this) == "0":
@@ -92,7 +92,7 @@ def _bracket(tree: exp.Expr) -> exp.Expr | None:
     return call("try_element_at", tree.this, index)
 
 
-def _slice(value: exp.Expr, index: exp.Slice) -> exp.Expr:
+def slice_of(value: exp.Expr, index: exp.Slice) -> exp.Expr:
     """``l[a:b]``, both ends included, negative from the end; a string gives a string."""
     if known_type(value) in TEXTS:
         size: exp.Expr = call("char_length", value.copy())
@@ -111,7 +111,11 @@ def _slice(value: exp.Expr, index: exp.Slice) -> exp.Expr:
 
 
 def _end(tree: exp.Expr | None, size: exp.Expr, *, default: exp.Expr) -> exp.Expr:
-    if tree is None or isinstance(tree, exp.Null) or (isinstance(tree, exp.Var) and tree.name == "-"):
+    if (
+        tree is None
+        or isinstance(tree, exp.Null)
+        or (isinstance(tree, exp.Var) and tree.name == "-")
+    ):
         return default.copy()
     if isinstance(tree, exp.Literal):
         return tree
@@ -130,8 +134,8 @@ def _membership(tree: exp.Expr) -> exp.Expr | None:
     if within is None or tree.args.get("query") is not None:
         return None
     value = tree.this
-    if isinstance(within, exp.Array):
-        return call("array_contains", within, value)
     if value.is_string and not is_list(within):
         return call("contains", within, value)
-    return call("array_contains", within, value)
+    # Beside NULLs a missing value is not contained; Spark would not know.
+    present = call("filter", within, _function_of("x", call("isnotnull", exp.column("x"))))
+    return call("array_contains", present, value)

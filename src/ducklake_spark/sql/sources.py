@@ -104,9 +104,7 @@ def _with_joins(source: exp.Expr) -> Iterator[exp.Expr]:
         yield from _with_joins(join.this)
 
 
-def _resolve(
-    table: exp.Table, parts: tuple[str, ...], alias: str, resolve: Resolver
-) -> Relation:
+def _resolve(table: exp.Table, parts: tuple[str, ...], alias: str, resolve: Resolver) -> Relation:
     text = exp.Table(**{k: v for k, v in table.args.items() if k in ("this", "db", "catalog")})
     shown = text.sql(dialect="duckdb")
     if isinstance(table.this, exp.Func):

@@ -68,17 +68,28 @@ def _expand_star(
         yield from _listed(star, chosen, excluded, select)
         return
     hidden = {name for source in chosen for name in source.hidden}
-    if not hidden:
-        yield _star(table, sorted(excluded)) if excluded else item
-        return
-    if table or len(chosen) == 1:
-        yield _star(table, sorted(hidden | excluded))
-        return
-    if any(join.args.get("using") or join.args.get("method") for join in _joins(select)):
+    if not table and _joined_columns(select, chosen):
         yield from _listed(star, chosen, excluded, select)
-        return
-    for source in chosen:
-        yield _star(source.alias, sorted(source.hidden | excluded))
+    elif table or len(chosen) == 1 or not hidden:
+        without = sorted(hidden | excluded)
+        yield _star(table, without) if without else item
+    else:
+        for source in chosen:
+            yield _star(source.alias, sorted(source.hidden | excluded))
+
+
+def _joined_columns(select: exp.Select, sources: list[_Source]) -> set[str]:
+    """The columns of USING and NATURAL joins: shown once, where the first source has them.
+
+    Spark shows them in front of all others, so that a plain star would change the order.
+    """
+    joins = _joins(select)
+    found = {c.name.lower() for join in joins for c in join.args.get("using") or ()}
+    if any(str(join.args.get("method") or "").upper() == "NATURAL" for join in joins):
+        seen: set[str] = set()
+        for _, name in _named(sources):
+            (found if name.lower() in seen else seen).add(name.lower())
+    return found
 
 
 def _joins(select: exp.Select) -> list[exp.Join]:
@@ -108,7 +119,7 @@ def _listed(
     """The columns one by one, replaced and renamed; those of USING are shown once."""
     replaced = {a.alias.lower(): a.this for a in star.args.get("replace") or ()}
     renamed = {a.this.name.lower(): a.alias for a in star.args.get("rename") or ()}
-    joined = {c.name.lower() for join in _joins(select) for c in join.args.get("using") or ()}
+    joined = _joined_columns(select, chosen)
     seen: set[str] = set()
     for source, name in _named(chosen):
         low = name.lower()
@@ -129,7 +140,7 @@ def _named(chosen: list[_Source]) -> Iterator[tuple[_Source, str]]:
     for source in chosen:
         if source.columns is None:
             raise NotSupported(
-                "* REPLACE, * RENAME and COLUMNS() need the columns of every source, and those of "
+                "* with REPLACE, RENAME, USING or COLUMNS() needs the columns of every source, and those of "
                 f'"{source.alias}" are not known.',
                 hint="list the columns by name.",
             )
@@ -192,15 +203,37 @@ def _source(node: exp.Expr) -> Iterator[_Source]:
     if isinstance(relation, Relation):
         yield _Source(node.alias_or_name, relation.hidden, renamed or relation.columns)
     elif isinstance(node, exp.Subquery):
-        columns = renamed or _query_columns(node.this)
+        columns = renamed or query_columns(node.this)
+        yield _Source(node.alias_or_name, frozenset(), columns)
+    elif isinstance(node, exp.Table) and (cte := _cte(node)) is not None:
+        named = tuple(c.name for c in cte.args["alias"].args.get("columns") or ())
+        columns = renamed or named or query_columns(cte.this)
         yield _Source(node.alias_or_name, frozenset(), columns)
     else:
-        yield _Source(node.alias_or_name, frozenset(), renamed or None)
+        yield _Source(node.alias_or_name, frozenset(), renamed or _series_columns(node))
     for join in node.args.get("joins") or ():
         yield from _source(join.this)
 
 
-def _query_columns(query: exp.Expr) -> tuple[str, ...] | None:
+def _cte(table: exp.Table) -> exp.CTE | None:
+    """The common table expression that a name means where it stands."""
+    node = table.parent
+    while node is not None:
+        with_ = node.args.get("with_")
+        for cte in with_.expressions if isinstance(with_, exp.With) else ():
+            if cte.alias.lower() == table.name.lower() and not table.args.get("db"):
+                return cte if isinstance(cte, exp.CTE) else None
+        node = node.parent
+    return None
+
+
+def _series_columns(node: exp.Expr) -> tuple[str, ...] | None:
+    if isinstance(node, exp.Table) and isinstance(node.this, exp.GenerateSeries):
+        return ("range",) if node.this.args.get("is_end_exclusive") else ("generate_series",)
+    return None
+
+
+def query_columns(query: exp.Expr) -> tuple[str, ...] | None:
     """The output names of a derived table, when its select list has no star left."""
     first = query
     while isinstance(first, (exp.SetOperation, exp.Subquery)):

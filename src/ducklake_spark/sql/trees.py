@@ -9,7 +9,9 @@ from sqlglot import exp
 
 def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
     """A call of a Spark function, written as it is."""
-    return exp.Anonymous(this=name, expressions=list(arguments))
+    found = exp.Anonymous(this=name, expressions=list(arguments))
+    found.meta["spark"] = True  # never read again as a function of DuckDB
+    return found
 
 
 def number(value: int) -> exp.Expr:

@@ -87,11 +87,11 @@ def test_every_cell_of_the_data_is_in_the_matrix_above_or_about_something_else()
     }
 
 
-@pytest.mark.parametrize(("mine", "theirs"), list(itertools.product(Kind, Kind)))
+@pytest.mark.parametrize(
+    ("mine", "theirs"), [pair for pair in itertools.product(Kind, Kind) if phrase(*pair)]
+)
 def test_the_message_names_both_sides(mine, theirs):
     reason = phrase(mine, theirs)
-    if reason is None:
-        return
     message = conflicts(doing(mine, 7, names={7: "main.t"}), LoggedChange(theirs, 7))
     assert message.startswith("Transaction conflict - attempting to ")
     assert 'with index "7" (main.t) - but another transaction has ' + reason in message

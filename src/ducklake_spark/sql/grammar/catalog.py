@@ -77,9 +77,7 @@ def parse_comment(reader: Reader) -> st.Comment:
     """COMMENT ON kind name IS 'text' | NULL."""
     reader.expect("ON")
     reader.accept("MACRO TABLE")
-    kind = reader.accept_any(
-        "TABLE", "VIEW", "COLUMN", "SCHEMA", "DATABASE", "MACRO", "FUNCTION"
-    )
+    kind = reader.accept_any("TABLE", "VIEW", "COLUMN", "SCHEMA", "DATABASE", "MACRO", "FUNCTION")
     if kind is None:
         reader.fail("expected TABLE, VIEW, COLUMN or another kind of object")
     parts = reader.parts()

@@ -57,9 +57,7 @@ def parse_arguments(reader: Reader) -> tuple[tuple[Any, ...], dict[str, Any]]:
     named: dict[str, Any] = {}
     reader.expect("(")
     while not reader.accept(")"):
-        if reader.following_word in ("=>", ":=") or (
-            reader.following_word == "=" and reader.word
-        ):
+        if reader.following_word in ("=>", ":=") or (reader.following_word == "=" and reader.word):
             name = reader.name().lower()
             reader.advance()
             named[name] = constant_or_tree(reader.expression())

@@ -1,0 +1,270 @@
+"""What a connection is made of inside: attached lakes, transactions, and the meaning of names."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ducklake_spark.catalog.state import CatalogState
+from ducklake_spark.commit.retry import RetryPolicy
+from ducklake_spark.commit.transaction import Transaction
+from ducklake_spark.errors import (
+    AlreadyExists,
+    InvalidInput,
+    LakeNotFound,
+    SchemaNotFound,
+    TableNotFound,
+    TransactionError,
+)
+from ducklake_spark.lake import Lake
+from ducklake_spark.model.entities import SchemaEntry, Snapshot, TableEntry
+from ducklake_spark.operations.attach import default_name, open_lake, parse_attach_options
+from ducklake_spark.operations.read import TableVersion
+
+
+class Session:
+    """Lakes by name, the one in use, and at most one open transaction."""
+
+    def __init__(self) -> None:
+        self.lakes: dict[str, Lake] = {}
+        self.current: tuple[str, str] | None = None  # lake and schema in use
+        self.variables: dict[str, Any] = {}
+        self.retry = RetryPolicy()
+        self.last_committed: int | None = None
+        self._attached: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self._transactions: dict[str, Transaction] | None = None  # while BEGIN is in force
+
+    # --- lakes -----------------------------------------------------------------------------------
+
+    def attach(self, uri: str, alias: str | None = None, **options: Any) -> str:
+        """Attach a lake under a name; returns the name."""
+        name = alias or default_name(uri)
+        if name.lower() in self.lakes:
+            raise AlreadyExists(
+                f'A lake with the name "{name}" is already attached.',
+                hint="choose another name with AS, or DETACH it first.",
+            )
+        self.lakes[name.lower()] = open_lake(uri, name, parse_attach_options(options))
+        self._attached[name.lower()] = (uri, options)
+        return name
+
+    def attach_all_of(self, other: Session) -> None:
+        """Attach what another session has attached, with connections of our own."""
+        for name, (uri, options) in other._attached.items():
+            self.attach(uri, other.lakes[name].name, **options)
+        self.current, self.retry = other.current, other.retry
+
+    def detach(self, name: str) -> None:
+        """Let go of a lake."""
+        lake = self.lake(name)
+        key = lake.name.lower()
+        if self._transactions and key in self._transactions:
+            raise TransactionError(
+                f'Cannot detach "{name}": it is part of the open transaction.',
+                hint="COMMIT or ROLLBACK first.",
+            )
+        del self.lakes[key], self._attached[key]
+        if self.current and self.current[0] == lake.name:
+            self.current = None
+        lake.close()
+
+    def lake(self, name: str) -> Lake:
+        """The attached lake of that name."""
+        found = self.lakes.get(name.lower())
+        if found is None:
+            names = [lake.name for lake in self.lakes.values()]
+            raise LakeNotFound.named(name, where="this connection", candidates=names)
+        return found
+
+    def current_lake(self) -> Lake:
+        """The lake in use."""
+        if self.current is None:
+            raise InvalidInput(
+                "No lake is in use.", hint="attach one and USE it, or write lake.schema.table."
+            )
+        return self.lake(self.current[0])
+
+    def use(self, lake: str, schema: str | None = None) -> None:
+        """Make a lake, and one of its schemas, the place where bare names are looked up."""
+        found = self.lake(lake)
+        with self.reading(found) as tx:
+            entry = self.schema_entry(found, tx, schema or "main")
+        self.current = (found.name, entry.name)
+
+    def close_lakes(self) -> None:
+        """Roll back what is open and let go of everything."""
+        if self._transactions is not None:
+            self.rollback()
+        for lake in self.lakes.values():
+            lake.close()
+        self.lakes.clear()
+
+    # --- transactions ----------------------------------------------------------------------------
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether BEGIN is in force."""
+        return self._transactions is not None
+
+    def begin(self) -> None:
+        """BEGIN: the statements that follow see one snapshot and their own changes."""
+        if self._transactions is not None:
+            raise TransactionError("Cannot start a transaction within a transaction.")
+        self._transactions = {}
+
+    def commit(self) -> None:
+        """COMMIT: make the changes visible to all, as one snapshot."""
+        if self._transactions is None:
+            raise TransactionError("Cannot commit: no transaction is active.")
+        transactions, self._transactions = self._transactions, None
+        for tx in transactions.values():
+            self._note(tx.commit())
+
+    def rollback(self) -> None:
+        """ROLLBACK: forget the changes; files written for them are removed."""
+        if self._transactions is None:
+            raise TransactionError("Cannot roll back: no transaction is active.")
+        transactions, self._transactions = self._transactions, None
+        for tx in transactions.values():
+            tx.rollback()
+
+    @contextmanager
+    def reading(self, lake: Lake) -> Iterator[Transaction]:
+        """The open transaction on the lake, or one just for this read."""
+        yield self._open_transaction(lake) or lake.begin(self.retry)
+
+    @contextmanager
+    def writing(self, lake: Lake, action: str) -> Iterator[Transaction]:
+        """The open transaction on the lake, or one that commits at the end of this change."""
+        lake.check_writable(action)
+        tx = self._open_transaction(lake)
+        if tx is not None:
+            self._check_single_writer(lake)
+            with tx.statement():
+                yield tx
+            return
+        tx = lake.begin(self.retry)
+        try:
+            yield tx
+        except BaseException:
+            tx.rollback()
+            raise
+        self._note(tx.commit())
+
+    def open_transactions(self) -> list[Transaction]:
+        """The lakes' parts of the open transaction."""
+        return list((self._transactions or {}).values())
+
+    def _open_transaction(self, lake: Lake) -> Transaction | None:
+        if self._transactions is None:
+            return None
+        key = lake.name.lower()
+        if key not in self._transactions:
+            self._transactions[key] = lake.begin(self.retry)
+        return self._transactions[key]
+
+    def _check_single_writer(self, lake: Lake) -> None:
+        for name, tx in (self._transactions or {}).items():
+            if tx.has_changes and name != lake.name.lower():
+                raise TransactionError(
+                    f'Cannot change "{lake.name}": this transaction has already changed '
+                    f'"{name}", and one transaction can change one lake only.',
+                    hint="commit first.",
+                )
+
+    def _note(self, snapshot: Snapshot | None) -> None:
+        if snapshot is not None:
+            self.last_committed = snapshot.snapshot_id
+
+    # --- names -----------------------------------------------------------------------------------
+
+    def place(self, parts: Sequence[str]) -> tuple[Lake, str, str]:
+        """Lake, schema and object that a name of one to three parts means."""
+        match parts:
+            case (name,):
+                lake = self.current_lake()
+                return lake, self.current_schema(), name
+            case (first, name):
+                return (*self.schema_place((first,)), name)
+            case (lake_name, schema, name):
+                return self.lake(lake_name), schema, name
+            case _:
+                raise InvalidInput(f"{'.'.join(parts)} has too many parts for a name.")
+
+    def current_schema(self) -> str:
+        """The schema in use."""
+        return self.current[1] if self.current else "main"
+
+    def schema_place(self, parts: Sequence[str]) -> tuple[Lake, str]:
+        """Lake and schema that one or two parts mean: a schema of the lake in use goes first."""
+        if len(parts) == 2:
+            return self.lake(parts[0]), parts[1]
+        (name,) = parts
+        if self.current is not None:
+            lake = self.current_lake()
+            with self.reading(lake) as tx:
+                if tx.local.find_schema(name) is not None or name.lower() not in self.lakes:
+                    return lake, name
+        return self.lake(name), "main"
+
+    @staticmethod
+    def schema_entry(lake: Lake, tx: Transaction, name: str) -> SchemaEntry:
+        """The schema as the transaction sees it, or an error that helps."""
+        schema = tx.local.find_schema(name)
+        if schema is None:
+            known = [s.name for s in tx.local.schemas()]
+            raise SchemaNotFound.named(name, where=f'lake "{lake.name}"', candidates=known)
+        return schema
+
+    def find_table(
+        self, tx: Transaction, lake: Lake, schema: str, name: str
+    ) -> tuple[SchemaEntry, TableEntry]:
+        """The table as the transaction sees it, or an error that helps."""
+        entry = self.schema_entry(lake, tx, schema)
+        table = tx.local.find_table(entry.schema_id, name)
+        if table is None:
+            raise self.missing_table(tx, lake, entry, name)
+        return entry, table
+
+    @staticmethod
+    def missing_table(tx: Transaction, lake: Lake, schema: SchemaEntry, name: str) -> TableNotFound:
+        """The error for a table that is not there."""
+        known = [n for _, n in tx.local.table_names(schema.schema_id)]
+        return TableNotFound.named(
+            name, where=f'schema "{lake.name}.{schema.name}"', candidates=known
+        )
+
+    def table_version(
+        self,
+        parts: Sequence[str],
+        *,
+        version: int | None = None,
+        timestamp: dt.datetime | None = None,
+    ) -> TableVersion:
+        """A table now, or as an older snapshot had it."""
+        lake, schema_name, name = self.place(parts)
+        if version is None and timestamp is None:
+            with self.reading(lake) as tx:
+                _, table = self.find_table(tx, lake, schema_name, name)
+                return TableVersion(lake, table, tx.snapshot, tx.local.base, tx.local)
+        snapshot = lake.snapshot_at(version=version, timestamp=timestamp)
+        state = lake.state_at(snapshot)
+        table = _find_past_table(lake, state, schema_name, name, snapshot.snapshot_id)
+        return TableVersion(lake, table, snapshot, state)
+
+
+def _find_past_table(
+    lake: Lake, state: CatalogState, schema_name: str, name: str, snapshot_id: int
+) -> TableEntry:
+    schema = state.find_schema(schema_name)
+    where = f'lake "{lake.name}" at snapshot {snapshot_id}'
+    if schema is None:
+        known = [s.name for s in state.schemas.values()]
+        raise SchemaNotFound.named(schema_name, where=where, candidates=known)
+    table = state.find_table(schema.schema_id, name)
+    if table is None:
+        known = [t.name for t in state.tables.values() if t.schema_id == schema.schema_id]
+        raise TableNotFound.named(name, where=where, candidates=known)
+    return table
