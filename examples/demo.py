@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +24,7 @@ def main() -> None:
     start_afresh()
     with ducklake_spark.connect(f"ducklake:{CATALOG}") as con:
         create_tables(con)
+        start_spark(con)
         load_orders(con)
         query(con)
         append_today(con)
@@ -49,6 +52,11 @@ def create_tables(con: ducklake_spark.Connection) -> None:
     )
 
 
+def start_spark(con: ducklake_spark.Connection) -> None:
+    with timed("Spark started"), quiet_stderr():
+        _ = con.spark
+
+
 def load_orders(con: ducklake_spark.Connection) -> None:
     title(f"Load {ROWS:,} orders of {DAYS} days: Spark tasks write the files, one commit adds them")
     with timed("con.append"):
@@ -71,7 +79,8 @@ FROM orders JOIN products USING (product) GROUP BY ALL ORDER BY category""",
     title("The catalog's statistics say which files can hold a match: the others are never opened")
     day = "SELECT count(*) AS orders, sum(total) AS sum FROM orders WHERE day = DATE '2025-03-07'"
     run(con, day)
-    print(con.explain(day))
+    files, _, _plan = con.explain(day).partition("\n\n")
+    print(files)
 
 
 def append_today(con: ducklake_spark.Connection) -> None:
@@ -124,6 +133,23 @@ def timed(what: str) -> Iterator[None]:
     start = time.perf_counter()
     yield
     print(f"  [{what}: {time.perf_counter() - start:.2f} s]\n")
+
+
+@contextmanager
+def quiet_stderr() -> Iterator[None]:
+    """Keep to ourselves what the JVM says while it starts, unless it does not start."""
+    with tempfile.TemporaryFile() as said:
+        terminal = os.dup(2)
+        os.dup2(said.fileno(), 2)
+        try:
+            yield
+        except Exception:
+            said.seek(0)
+            os.write(terminal, said.read())
+            raise
+        finally:
+            os.dup2(terminal, 2)
+            os.close(terminal)
 
 
 def title(text: str) -> None:

@@ -180,14 +180,19 @@ class Session:
 
     # --- names -----------------------------------------------------------------------------------
 
-    def place(self, parts: Sequence[str]) -> tuple[Lake, str, str]:
-        """Lake, schema and object that a name of one to three parts means."""
+    def place(
+        self, parts: Sequence[str], home: tuple[Lake, str] | None = None
+    ) -> tuple[Lake, str, str]:
+        """Lake, schema and object that a name of one to three parts means.
+
+        `home` is where a bare name is looked up when it does not stand in the user's own query.
+        """
         match parts:
             case (name,):
-                lake = self.current_lake()
-                return lake, self.current_schema(), name
+                lake, schema = home or (self.current_lake(), self.current_schema())
+                return lake, schema, name
             case (first, name):
-                return (*self.schema_place((first,)), name)
+                return (*self.schema_place((first,), home), name)
             case (lake_name, schema, name):
                 return self.lake(lake_name), schema, name
             case _:
@@ -197,13 +202,15 @@ class Session:
         """The schema in use."""
         return self.current[1] if self.current else "main"
 
-    def schema_place(self, parts: Sequence[str]) -> tuple[Lake, str]:
+    def schema_place(
+        self, parts: Sequence[str], home: tuple[Lake, str] | None = None
+    ) -> tuple[Lake, str]:
         """Lake and schema that one or two parts mean: a schema of the lake in use goes first."""
         if len(parts) == 2:
             return self.lake(parts[0]), parts[1]
         (name,) = parts
-        if self.current is not None:
-            lake = self.current_lake()
+        if home is not None or self.current is not None:
+            lake = home[0] if home else self.current_lake()
             with self.reading(lake) as tx:
                 if tx.local.find_schema(name) is not None or name.lower() not in self.lakes:
                     return lake, name

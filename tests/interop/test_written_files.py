@@ -33,8 +33,9 @@ CASES = {
     "UINTEGER": (["7", "4294967295"], [7, 2**32 - 1]),
     "UBIGINT": (["7", str(2**64 - 1)], [Decimal(7), Decimal(2**64 - 1)]),
     "UHUGEINT": (["7", str(BIG)], [Decimal(7), Decimal(BIG)]),
-    "FLOAT": (["0.1", "'-0.0'", "'inf'", "16777216"], [0.1, -0.0, math.inf, 16_777_216.0]),
+    "FLOAT": (["0.1", "-1.5", "'inf'", "16777216"], [0.1, -1.5, math.inf, 16_777_216.0]),
     "DOUBLE": (["1e300", "-0.1", "'-inf'", "1e-30"], [1e300, -0.1, -math.inf, 1e-30]),
+    "DOUBLE -- negative zero": (["'-0.0'", "1"], [-0.0, 1.0]),
     "DOUBLE -- with NaN": (["1.0", "'nan'", "5"], [1.0, math.nan, 5.0]),
     "DECIMAL(4,2)": (["-1", "12.5"], [Decimal("-1"), Decimal("12.5")]),
     "DECIMAL(18,6)": (["-1", "12.5"], [Decimal("-1"), Decimal("12.5")]),
@@ -92,9 +93,16 @@ CASES = {
     ),
     "MAP(VARCHAR, INTEGER)": (["MAP {'a': 1, 'b': NULL}", "MAP {}"], [[("a", 1), ("b", None)], []]),
 }
-# The extension stores the first ones otherwise and knows little about what it stored; bounds
-# beside a NaN are unknown in our statistics.
-OTHER_BOUNDS = ["HUGEINT", "UHUGEINT", "TIME WITH TIME ZONE", "INTERVAL", "DOUBLE -- with NaN"]
+# The extension stores the first ones otherwise and knows little about what it stored. Ours has no
+# bounds beside a NaN, and one zero.
+OTHER_BOUNDS = [
+    "HUGEINT",
+    "UHUGEINT",
+    "TIME WITH TIME ZONE",
+    "INTERVAL",
+    "DOUBLE -- with NaN",
+    "DOUBLE -- negative zero",
+]
 STATS = "column_id, value_count, null_count, min_value, max_value, contains_nan"
 
 

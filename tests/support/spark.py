@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ def start_spark(directory: Path) -> SparkSession:
 
     settings = {
         "spark.driver.memory": "3g",
+        "spark.pyspark.python": sys.executable,  # tasks need this very environment
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",

@@ -7,13 +7,16 @@ used. Both stay valid for every snapshot of the same schema version, so they are
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ducklake_spark.catalog.columns import ColumnHistory, load_column_history
+from ducklake_spark.catalog.comments import load_column_comments, load_comments
+from ducklake_spark.catalog.macros import load_macros
 from ducklake_spark.catalog_db.connection import Database
 from ducklake_spark.catalog_db.statements import visible_at
 from ducklake_spark.model.entities import (
+    MacroEntry,
     PartitionField,
     PartitionSpec,
     SchemaEntry,
@@ -48,6 +51,8 @@ class CatalogState:
     schemas: dict[int, SchemaEntry]
     tables: dict[int, TableName]
     views: dict[int, ViewEntry]
+    macros: dict[int, MacroEntry]
+    comments: dict[int, str]
     _entries: dict[int, TableEntry] = field(default_factory=dict)
     _histories: dict[int, ColumnHistory] = field(default_factory=dict)
 
@@ -65,12 +70,18 @@ class CatalogState:
         """The view of that name."""
         return _find(self.views.values(), schema_id, name)
 
+    def find_macro(self, schema_id: int, name: str, *, is_table: bool) -> MacroEntry | None:
+        """The scalar or table macro of that name."""
+        of_kind = [macro for macro in self.macros.values() if macro.is_table == is_table]
+        return _find(of_kind, schema_id, name)
+
     def table(self, table_id: int) -> TableEntry:
         """The table of that id with its columns."""
         if table_id not in self._entries:
             name = self.tables[table_id]
             schema = self.history(table_id).schema_at(self.snapshot.snapshot_id)
-            self._entries[table_id] = _load_entry(self.db, self.snapshot, name, schema)
+            entry = _load_entry(self.db, self.snapshot, name, schema)
+            self._entries[table_id] = replace(entry, comment=self.comments.get(table_id))
         return self._entries[table_id]
 
     def history(self, table_id: int) -> ColumnHistory:
@@ -81,7 +92,7 @@ class CatalogState:
 
 
 
-Named = TypeVar("Named", TableName, ViewEntry)
+Named = TypeVar("Named", TableName, ViewEntry, MacroEntry)
 
 
 def _find(entries: Iterable[Named], schema_id: int, name: str) -> Named | None:
@@ -108,6 +119,7 @@ def load_state(db: Database, snapshot: Snapshot) -> CatalogState:
         f"FROM {db.table('ducklake_view')} WHERE {visible_at()} ORDER BY view_id",
         at,
     )
+    comments = load_comments(db, snapshot.snapshot_id)
     return CatalogState(
         db,
         snapshot,
@@ -116,7 +128,9 @@ def load_state(db: Database, snapshot: Snapshot) -> CatalogState:
             row[0]: TableName(row[0], str(row[1]), row[2], row[3], row[4], *_path(db, row[5:7]))
             for row in tables
         },
-        {row[0]: _view(row) for row in views},
+        {row[0]: _view(row, comments) for row in views},
+        load_macros(db, snapshot.snapshot_id),
+        comments,
     )
 
 
@@ -126,9 +140,10 @@ def _path(db: Database, row: tuple[Any, ...]) -> tuple[str, bool]:
     return ("", True) if not path else (str(path), db.decode("boolean", is_relative))
 
 
-def _view(row: tuple[Any, ...]) -> ViewEntry:
+def _view(row: tuple[Any, ...], comments: dict[int, str]) -> ViewEntry:
     view_id, uuid, schema_id, name, dialect, sql, aliases = row
-    return ViewEntry(view_id, str(uuid), schema_id, name, dialect, sql, _aliases(aliases))
+    names, comment = _aliases(aliases), comments.get(view_id)
+    return ViewEntry(view_id, str(uuid), schema_id, name, dialect, sql, names, comment)
 
 
 def _aliases(text: str | None) -> tuple[str, ...]:
@@ -150,6 +165,7 @@ def _load_entry(db: Database, snapshot: Snapshot, name: TableName, schema: Schem
         name.begin_snapshot,
         _load_partition(db, snapshot.snapshot_id, name.table_id),
         _load_sort(db, snapshot.snapshot_id, name.table_id),
+        column_comments=load_column_comments(db, snapshot.snapshot_id, name.table_id),
     )
 
 

@@ -10,14 +10,24 @@ from ducklake_spark.commit.apply_objects import (
     apply_create_table,
     apply_drop_schema,
     apply_drop_table,
+)
+from ducklake_spark.commit.apply_views import (
+    apply_comment,
+    apply_create_macro,
+    apply_create_view,
+    apply_drop_macro,
     apply_drop_view,
 )
 from ducklake_spark.commit.rows import CommitRows
 from ducklake_spark.model.changes import (
     AppendFiles,
     Change,
+    CommentOn,
+    CreateMacro,
     CreateSchema,
     CreateTable,
+    CreateView,
+    DropMacro,
     DropSchema,
     DropTable,
     DropView,
@@ -32,7 +42,7 @@ def apply_changes(commit: CommitRows, changes: Sequence[Change]) -> None:
     apply_append_files(commit, [c for c in changes if isinstance(c, AppendFiles)])
 
 
-def _apply(commit: CommitRows, change: Change) -> None:
+def _apply(commit: CommitRows, change: Change) -> None:  # noqa: C901 - one line for each change
     match change:
         case CreateSchema():
             apply_create_schema(commit, change)
@@ -42,7 +52,15 @@ def _apply(commit: CommitRows, change: Change) -> None:
             apply_create_table(commit, change)
         case DropTable():
             apply_drop_table(commit, change)
+        case CreateView():
+            apply_create_view(commit, change)
         case DropView():
             apply_drop_view(commit, change)
+        case CreateMacro():
+            apply_create_macro(commit, change)
+        case DropMacro():
+            apply_drop_macro(commit, change)
+        case CommentOn():
+            apply_comment(commit, change)
         case AppendFiles():
             pass  # after all objects have their ids

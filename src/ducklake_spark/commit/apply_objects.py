@@ -5,7 +5,7 @@ from __future__ import annotations
 from ducklake_spark.catalog_db.connection import Database
 from ducklake_spark.catalog_db.statements import create_inlined_sql
 from ducklake_spark.commit.rows import CommitRows
-from ducklake_spark.model.changes import CreateSchema, CreateTable, DropSchema, DropTable, DropView
+from ducklake_spark.model.changes import CreateSchema, CreateTable, DropSchema, DropTable
 from ducklake_spark.model.entities import PartitionSpec, SortSpec
 from ducklake_spark.model.schema import Column, Schema
 
@@ -83,12 +83,6 @@ def apply_drop_table(commit: CommitRows, change: DropTable) -> None:
     for name in _ENDED_WITH_TABLE:
         commit.end(name, "table_id", change.table_id)
     commit.end("ducklake_tag", "object_id", change.table_id)
-
-
-def apply_drop_view(commit: CommitRows, change: DropView) -> None:
-    """End the view and its comment."""
-    commit.end("ducklake_view", "view_id", change.view_id)
-    commit.end("ducklake_tag", "object_id", change.view_id)
 
 
 def can_inline(db: Database, schema: Schema) -> bool:

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from ducklake_spark.catalog.state import CatalogState
 from ducklake_spark.model.changes import (
     AppendFiles,
     Change,
+    CommentOn,
+    CreateMacro,
     CreateSchema,
     CreateTable,
+    CreateView,
+    DropMacro,
     DropSchema,
     DropTable,
     DropView,
 )
-from ducklake_spark.model.entities import DataFile, SchemaEntry, TableEntry, ViewEntry
+from ducklake_spark.model.entities import (
+    DataFile,
+    MacroEntry,
+    SchemaEntry,
+    TableEntry,
+    ViewEntry,
+)
 from ducklake_spark.model.written import WrittenFile
 
 
@@ -30,6 +42,8 @@ class LocalState:
         self.changes: list[Change] = []
         self._schemas: dict[int, SchemaEntry] = {}
         self._tables: dict[int, TableEntry] = {}
+        self._views: dict[int, ViewEntry] = {}
+        self._macros: dict[int, MacroEntry] = {}
         self._files: dict[int, list[WrittenFile]] = defaultdict(list)
         self._dropped: set[int] = set()
         self._last_id = 0
@@ -39,6 +53,7 @@ class LocalState:
         other = LocalState(self.base)
         other.changes = list(self.changes)
         other._schemas, other._tables = dict(self._schemas), dict(self._tables)
+        other._views, other._macros = dict(self._views), dict(self._macros)
         other._dropped, other._last_id = set(self._dropped), self._last_id
         for table_id, files in self._files.items():
             other._files[table_id] = list(files)
@@ -68,7 +83,7 @@ class LocalState:
         kept = [
             (t.schema_id, t.name)
             for t in self.base.tables.values()
-            if t.table_id not in self._dropped
+            if t.table_id not in self._dropped and t.table_id not in self._tables
         ]
         made = [(t.schema_id, t.name) for t in self._tables.values()]
         return [
@@ -86,7 +101,22 @@ class LocalState:
 
     def views(self) -> list[ViewEntry]:
         """Every view."""
-        return [v for v in self.base.views.values() if v.view_id not in self._dropped]
+        kept = {i: v for i, v in self.base.views.items() if i not in self._dropped}
+        return list({**kept, **self._views}.values())
+
+    def macros(self) -> list[MacroEntry]:
+        """Every macro."""
+        kept = [m for i, m in self.base.macros.items() if i not in self._dropped]
+        return [*kept, *self._macros.values()]
+
+    def find_macro(self, schema_id: int, name: str, *, is_table: bool) -> MacroEntry | None:
+        """The scalar or table macro of that name, whatever its case."""
+        wanted = name.lower()
+        for macro in self.macros():
+            if macro.schema_id == schema_id and macro.name.lower() == wanted:
+                if macro.is_table == is_table:
+                    return macro
+        return None
 
     def find_table(self, schema_id: int, name: str) -> TableEntry | None:
         """The table of that name, whatever its case."""
@@ -99,8 +129,11 @@ class LocalState:
 
     def find_view(self, schema_id: int, name: str) -> ViewEntry | None:
         """The view of that name, whatever its case."""
-        found = self.base.find_view(schema_id, name)
-        return None if found is None or found.view_id in self._dropped else found
+        wanted = name.lower()
+        return next(
+            (v for v in self.views() if v.schema_id == schema_id and v.name.lower() == wanted),
+            None,
+        )
 
     def local_files(self, table_id: int) -> list[WrittenFile]:
         """Files that this transaction has added to the table."""
@@ -121,15 +154,36 @@ class LocalState:
             case DropTable(table_id):
                 self._drop(table_id, self._tables)
                 self._files.pop(table_id, None)
+            case CreateView(view):
+                self._views[view.view_id] = view
             case DropView(view_id):
-                self._dropped.add(view_id)
+                self._views.pop(view_id, None)
+                self._drop(view_id, {})
+            case CreateMacro(macro):
+                self._macros[macro.macro_id] = macro
+            case DropMacro(macro):
+                self._drop(macro.macro_id, self._macros)
+            case CommentOn():
+                self._comment(change)
 
-    def _drop(self, object_id: int, local: dict[int, SchemaEntry] | dict[int, TableEntry]) -> None:
+    def _comment(self, change: CommentOn) -> None:
+        target = change.target
+        if isinstance(target, ViewEntry):
+            self._views[target.view_id] = replace(target, comment=change.comment)
+            return
+        if change.column_id is None:
+            self._tables[target.table_id] = replace(target, comment=change.comment)
+            return
+        comments = {**target.column_comments, change.column_id: change.comment}
+        kept = {i: text for i, text in comments.items() if text is not None}
+        self._tables[target.table_id] = replace(target, column_comments=kept)
+
+    def _drop(self, object_id: int, local: dict[int, Any]) -> None:
         """End an object. One made by this transaction vanishes as if it had never been."""
+        local.pop(object_id, None)
         if object_id >= 0:
             self._dropped.add(object_id)
             return
-        local.pop(object_id)
         self.changes = [c for c in self.changes if object_id not in _objects_of(c)]
 
 
@@ -137,10 +191,16 @@ def _objects_of(change: Change) -> tuple[int, ...]:
     match change:
         case CreateSchema(schema):
             return (schema.schema_id,)
-        case CreateTable(table) | AppendFiles(table):
+        case CreateTable(table) | AppendFiles(table) | CommentOn(TableEntry() as table):
             return (table.table_id,)
+        case CreateView(view) | CommentOn(ViewEntry() as view):
+            return (view.view_id,)
+        case CreateMacro(macro) | DropMacro(macro):
+            return (macro.macro_id,)
         case DropSchema(object_id) | DropTable(object_id) | DropView(object_id):
             return (object_id,)
+        case _:
+            return ()
 
 
 def as_data_files(files: list[WrittenFile], *, begin_snapshot: int) -> list[DataFile]:

@@ -10,12 +10,17 @@ from ducklake_spark.commit.local import LocalState
 from ducklake_spark.model.changes import (
     AppendFiles,
     Change,
+    CommentOn,
+    CreateMacro,
     CreateSchema,
     CreateTable,
+    CreateView,
+    DropMacro,
     DropSchema,
     DropTable,
     DropView,
 )
+from ducklake_spark.model.entities import TableEntry, ViewEntry
 
 
 def log_changes(
@@ -35,10 +40,24 @@ def _log(change: Change, real_id: Callable[[int], int]) -> LoggedChange:
             return LoggedChange(Kind.CREATED_TABLE, (schema_name, table.name))
         case DropTable(table_id):
             return LoggedChange(Kind.DROPPED_TABLE, table_id)
+        case CreateView(view, schema_name):
+            return LoggedChange(Kind.CREATED_VIEW, (schema_name, view.name))
         case DropView(view_id):
             return LoggedChange(Kind.DROPPED_VIEW, view_id)
+        case CreateMacro(macro, schema_name):
+            made = Kind.CREATED_TABLE_MACRO if macro.is_table else Kind.CREATED_SCALAR_MACRO
+            return LoggedChange(made, (schema_name, macro.name))
+        case DropMacro(macro):
+            gone = Kind.DROPPED_TABLE_MACRO if macro.is_table else Kind.DROPPED_SCALAR_MACRO
+            return LoggedChange(gone, macro.macro_id)
+        case CommentOn(ViewEntry() as view):
+            return LoggedChange(Kind.ALTERED_VIEW, real_id(view.view_id))
+        case CommentOn(TableEntry() as table):
+            return LoggedChange(Kind.ALTERED_TABLE, real_id(table.table_id))
         case AppendFiles(table):
             return LoggedChange(Kind.INSERTED_INTO_TABLE, real_id(table.table_id))
+        case CommentOn(target):
+            raise TypeError(target)
 
 
 def intent_of(local: LocalState) -> Intent:
@@ -55,9 +74,17 @@ def intent_of(local: LocalState) -> Intent:
                 names[object_id] = f"{schema_name}.{name}"
             case CreateTable(table, schema_name):
                 schema_ids[schema_name] = table.schema_id
-            case AppendFiles(table):
+            case CreateView(view, schema_name):
+                schema_ids[schema_name] = view.schema_id
+            case CreateMacro(macro, schema_name):
+                schema_ids[schema_name] = macro.schema_id
+            case DropMacro(macro):
+                names[macro.macro_id] = macro.name
+            case AppendFiles(table) | CommentOn(TableEntry() as table):
                 names[table.table_id] = table.name
-            case CreateSchema():
+            case CommentOn(ViewEntry() as view):
+                names[view.view_id] = view.name
+            case _:
                 pass
     return Intent(
         tuple(log_changes(known)), names=names, schema_ids=schema_ids, schema_names=schema_names
@@ -65,5 +92,11 @@ def intent_of(local: LocalState) -> Intent:
 
 
 def _is_new(change: Change) -> bool:
-    """Whether the change is to a table that nobody else can know."""
-    return isinstance(change, AppendFiles) and change.table.table_id < 0
+    """Whether the change is to an object of this transaction, which nobody else can know."""
+    match change:
+        case AppendFiles(table) | CommentOn(TableEntry() as table):
+            return table.table_id < 0
+        case CommentOn(ViewEntry() as view):
+            return view.view_id < 0
+        case _:
+            return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ducklake_spark.model.entities import SchemaEntry, TableEntry
+from ducklake_spark.model.entities import MacroEntry, SchemaEntry, TableEntry, ViewEntry
 from ducklake_spark.model.written import WrittenFile
 
 
@@ -46,12 +46,44 @@ class DropTable:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateView:
+    """A new view, with a provisional id; or an old one under a new name, with its own."""
+
+    view: ViewEntry
+    schema_name: str
+
+
+@dataclass(frozen=True, slots=True)
 class DropView:
     """The end of a view."""
 
     view_id: int
     schema_name: str
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateMacro:
+    """A new macro, with a provisional id."""
+
+    macro: MacroEntry
+    schema_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropMacro:
+    """The end of a macro."""
+
+    macro: MacroEntry
+
+
+@dataclass(frozen=True, slots=True)
+class CommentOn:
+    """A comment on a table, on a view or on a column of a table; None takes it away."""
+
+    target: TableEntry | ViewEntry
+    comment: str | None
+    column_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +94,15 @@ class AppendFiles:
     files: tuple[WrittenFile, ...]
 
 
-Change = CreateSchema | DropSchema | CreateTable | DropTable | DropView | AppendFiles
+Change = (
+    CreateSchema
+    | DropSchema
+    | CreateTable
+    | DropTable
+    | CreateView
+    | DropView
+    | CreateMacro
+    | DropMacro
+    | CommentOn
+    | AppendFiles
+)

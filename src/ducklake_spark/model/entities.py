@@ -125,6 +125,11 @@ class MacroEntry:
     name: str
     implementations: tuple[MacroImplementation, ...]
 
+    @property
+    def is_table(self) -> bool:
+        """Whether it stands in FROM. All overloads are of one kind."""
+        return self.implementations[0].type == "table"
+
 
 @dataclass(frozen=True, slots=True)
 class DeleteFile:

@@ -48,6 +48,8 @@ class NestedReader:
         self._blank()
         if self._null(stops):
             return None
+        if self._peek() in ("'", '"') and isinstance(kind, NestedType):
+            return NestedReader(self._quoted(kind) or "").read_all(kind, sql=False)
         match kind:
             case ListType(ScalarType("json")):
                 return self._json_list(kind)

@@ -30,6 +30,7 @@ from ducklake_spark.model.types import (
 )
 
 _NO_QUOTES: Final = re.compile(r"true|false|-?\d*\.?\d+(?:e[+-]?\d+)?")
+_CLOSING: Final = {"[": "]", "{": "}", "(": ")"}
 _LETTERS: Final = frozenset({"varchar", "json", "blob", "uuid", "interval", "timetz"})
 
 
@@ -51,21 +52,43 @@ def format_nested(value: Any, kind: DataType) -> str:
         case ListType(ScalarType("json")), list() | tuple():
             return f"[{', '.join(map(_json_element, value))}]"
         case ListType(element), list() | tuple():
-            return f"[{', '.join(format_nested(item, element) for item in value)}]"
+            return f"[{', '.join(_part(item, element) for item in value)}]"
         case MapType(key, of), Mapping():
             if None in value:
                 raise InvalidValue("A map has a NULL key, which DuckDB does not allow.")
-            pairs = (f"{format_nested(k, key)}={format_nested(v, of)}" for k, v in value.items())
+            pairs = (f"{_part(k, key)}={_part(v, of)}" for k, v in value.items())
             return f"{{{', '.join(pairs)}}}"
         case StructType(fields), tuple() | list() | Mapping():
-            parts = zip(fields, _struct_items(value, kind), strict=True)
-            return (
-                f"{{{', '.join(f'{_name(f.name)}: {format_nested(v, f.type)}' for f, v in parts)}}}"
-            )
+            items = zip(fields, _struct_items(value, kind), strict=True)
+            return f"{{{', '.join(f'{_name(f.name)}: {_part(v, f.type)}' for f, v in items)}}}"
         case (ScalarType() | DecimalType()) as scalar, _:
             return _format_leaf(value, scalar)
         case _:
             raise InvalidValue(f"{value!r} is not a value for {format_sql_type(kind)}.")
+
+
+def _part(value: Any, kind: DataType) -> str:
+    """A value inside another one."""
+    text = format_nested(value, kind)
+    nested = not isinstance(kind, ScalarType | DecimalType)
+    return f"'{_escape(text, chr(39))}'" if nested and _ends_early(text) else text
+
+
+def _ends_early(text: str) -> bool:
+    """Whether DuckDB takes a bracket inside a string for the end of this nested value.
+
+    It counts brackets of a value inside another one without regard to quotes; in quotes itself,
+    the value is taken as it is.
+    """
+    open_ones: list[str] = []
+    for position, char in enumerate(text):
+        if open_ones and char == open_ones[-1]:
+            open_ones.pop()
+            if not open_ones and position < len(text) - 1:
+                return True
+        elif char in _CLOSING:
+            open_ones.append(_CLOSING[char])
+    return False
 
 
 def _struct_items(value: Any, kind: StructType) -> list[Any]:

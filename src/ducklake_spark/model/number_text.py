@@ -14,6 +14,10 @@ from ducklake_spark.model.types import SIGNED_BITS, UNSIGNED_BITS, DecimalType
 INTEGERS: Final = frozenset({*SIGNED_BITS, *UNSIGNED_BITS})
 FLOATS: Final = frozenset({"float32", "float64"})
 
+_RANGES: Final[dict[str, tuple[int, int]]] = {
+    **{name: (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for name, bits in SIGNED_BITS.items()},
+    **{name: (0, 2**bits - 1) for name, bits in UNSIGNED_BITS.items()},
+}
 _INTEGER: Final = re.compile(r"[+-]?\d+")
 
 
@@ -34,12 +38,14 @@ def parse_integer(text: str, name: str) -> int:
     -5
     """
     trimmed = text.strip()
-    if _INTEGER.fullmatch(trimmed):
-        return to_integer(int(trimmed), name)
-    try:
-        return to_integer(Decimal(trimmed), name)
-    except InvalidOperation:
-        raise unreadable(text, name) from None
+    if not _INTEGER.fullmatch(trimmed):
+        try:
+            return to_integer(Decimal(trimmed), name)
+        except InvalidOperation:
+            raise unreadable(text, name) from None
+    number = int(trimmed)
+    low, high = _RANGES[name]
+    return number if low <= number <= high else to_integer(number, name)
 
 
 def to_integer(value: Any, name: str) -> int:
@@ -53,9 +59,7 @@ def to_integer(value: Any, name: str) -> int:
     if not math.isfinite(value) or value != int(value):
         raise InvalidValue(f"{value} is not a whole number, which a {name} must be.")
     number = int(value)
-    unsigned = name in UNSIGNED_BITS
-    bits = UNSIGNED_BITS[name] if unsigned else SIGNED_BITS[name]
-    low, high = (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    low, high = _RANGES[name]
     if not low <= number <= high:
         raise InvalidValue(f"{number} does not fit a {name}, which holds {low} to {high}.")
     return number

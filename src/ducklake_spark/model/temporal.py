@@ -57,7 +57,7 @@ def parse_ordinal(text: str, name: str) -> int:
         if match is None:
             raise _unreadable(text, name)
         return _days_of(match, text)
-    return _parse_timestamp(trimmed, name)
+    return _parse_common(trimmed, name) or _parse_timestamp(trimmed, name)
 
 
 def format_ordinal(ordinal: int, name: str) -> str:
@@ -112,18 +112,17 @@ def to_ordinal(value: Any, name: str) -> int:
 
 
 def from_ordinal(ordinal: int, name: str) -> Any:
-    """The Python value that Spark takes: date, datetime (aware in UTC for timestamptz), time.
+    """The Python value that Spark takes: date, or datetime (aware in UTC for timestamptz).
 
-    A ``timestamp_ns`` gives its text, since Python has no nanoseconds. What lies outside of the
-    years 1 to 9999, infinity among it, is an InvalidValue: cutting it would change it.
+    A ``timestamp_ns`` and a ``time`` give their text, since Python has neither nanoseconds nor
+    24:00. What lies outside of the years 1 to 9999, infinity among it, is an InvalidValue: cutting
+    it would change it.
     """
-    if name == "timestamp_ns":
+    if name in ("timestamp_ns", "time"):
         return format_ordinal(ordinal, name)
     try:
         if name == "date":
             return dt.date.fromordinal(ordinal + _EPOCH)
-        if name == "time":
-            return _time_of(ordinal)
         moment = _MIDNIGHT + dt.timedelta(microseconds=ordinal)
     except (OverflowError, ValueError) as error:
         raise InvalidValue(
@@ -157,15 +156,6 @@ def _clock(hour: int, minute: int, second: int) -> int:
     return ((hour * 60 + minute) * 60 + second) * 1_000_000
 
 
-def _time_of(ordinal: int) -> dt.time:
-    if 0 <= ordinal < _DAY_MICROS:
-        return (_MIDNIGHT + dt.timedelta(microseconds=ordinal)).time()
-    raise InvalidValue(
-        f"Cannot show the time {format_time(ordinal)}: Python and Spark end before 24:00:00.",
-        hint="cast it to VARCHAR in DuckDB, or leave the row out.",
-    )
-
-
 def _datetime_ordinal(value: dt.datetime, name: str) -> int:
     if value.tzinfo is not None:
         if name != "timestamptz":
@@ -180,6 +170,20 @@ def _parse_time(text: str) -> int:
     if match is None:
         raise _unreadable(text, "time")
     return _clock_of(match, text, "time", 6)
+
+
+def _parse_common(text: str, name: str) -> int | None:
+    """A timestamp of the years 1 to 9999 without a zone: bounds of files are read by thousands."""
+    if len(text) < 19 or len(text) > 26 or text[-3] in "+-" or text[10] != " ":
+        return None
+    try:
+        moment = dt.datetime.fromisoformat(text[:19])
+        fraction = int(text[20:].ljust(6, "0")) if text[19:20] == "." else 0
+    except ValueError:
+        return None
+    if name == "timestamptz" or (len(text) > 19 and not text[20:].isdecimal()):
+        return None
+    return _datetime_ordinal(moment, name) + fraction * (1000 if name == "timestamp_ns" else 1)
 
 
 def _parse_timestamp(text: str, name: str) -> int:

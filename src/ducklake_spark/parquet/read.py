@@ -31,7 +31,7 @@ class FileRead:
         schema: the Arrow types of the carriers, in the same order, and then one BIGINT for each
             of `constants`, the position of a row, and each of `embedded`.
         constants: names of values that come with each file.
-        embedded: field ids of columns that only some files have.
+        embedded: field ids of columns that only some files have; None for one that no file has.
         by_name: columns are found by name.
         time_zone: the session's.
         label: names the table in error messages.
@@ -40,7 +40,7 @@ class FileRead:
     columns: tuple[ColumnRead, ...]
     schema: Any
     constants: tuple[str, ...]
-    embedded: tuple[int, ...]
+    embedded: tuple[int | None, ...]
     by_name: bool
     time_zone: str
     label: str
@@ -79,7 +79,9 @@ def _find(decoder: Decoder, fields: list[Any], read: ColumnRead) -> int | None:
     return None if read.stored is None else decoder.find(fields, read.stored)
 
 
-def _find_id(fields: list[Any], wanted: int) -> int | None:
+def _find_id(fields: list[Any], wanted: int | None) -> int | None:
+    if wanted is None:
+        return None
     return next((i for i, field in enumerate(fields) if field_id(field) == wanted), None)
 
 
@@ -132,21 +134,21 @@ def _locate(path: str) -> tuple[Any, str]:
     return store, inner
 
 
-def load_stored_types(file: DataFile) -> Mapping[int, str]:
+def load_stored_types(file: DataFile) -> Mapping[int, str | None]:
     """The types of a file's columns, by field id, as DuckLake calls them. Driver.
 
-    Types that the JVM's reader cannot take for another one are left out.
+    Nested types, and those that the JVM's reader cannot take for another one, are None.
     """
-    types: dict[int, str] = {}
-    with _open(file.path, file.file_size_bytes, "a table with a changed column type") as opened:
+    types: dict[int, str | None] = {}
+    with _open(file.path, file.file_size_bytes, "a table with changed columns") as opened:
         pending = list(opened.schema_arrow)
         while pending:
             field = pending.pop()
             kind = field.type
             pending += [kind.field(i) for i in range(kind.num_fields)]
-            name, number = _type_name(kind), field_id(field)
-            if name is not None and number is not None:
-                types[number] = name
+            number = field_id(field)
+            if number is not None:
+                types[number] = _type_name(kind)
     return types
 
 

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from ducklake_spark.model.entities import TableEntry
 from ducklake_spark.model.schema import Column, Schema
+from ducklake_spark.plan.stored import needs_absence
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,32 @@ class SchemaHistory:
             if (parent, node.name.lower()) in shared
         )
 
-    def retypes_at(self, snapshot_id: int) -> bool:
-        """Whether the very commit of that snapshot changed the type of a column."""
+    @cached_property
+    def late_defaults(self) -> frozenset[int]:
+        """Columns added later of which it must be known whether a file has them."""
+        first = self.versions[0].by_id
+        return frozenset(
+            node.column_id
+            for parent, node in _with_parents(self.table.schema.columns, 0)
+            if node.column_id not in first and needs_absence(node, nested=parent != 0)
+        )
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether any file of any age can be read without knowing its exact columns."""
+        return not self.retyped and not self.late_defaults
+
+    def is_exact_at(self, snapshot_id: int) -> bool:
+        """Whether files that begin with the snapshot surely have the columns that it shows.
+
+        A commit may have written a file first and changed a column then.
+        """
         version = self.version_of(snapshot_id)
         if version == 0 or self.points[version] != snapshot_id:
-            return False
-        return bool(type_changes(self.versions[version - 1], self.versions[version].by_id))
+            return True
+        before, after = self.versions[version - 1], self.versions[version]
+        added = self.late_defaults & (after.by_id.keys() - before.by_id.keys())
+        return not added and not type_changes(before, after.by_id)
 
 
 def load_history(

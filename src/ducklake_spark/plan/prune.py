@@ -10,7 +10,7 @@ import enum
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.model.entities import DataFile, PartitionSpec
@@ -68,7 +68,9 @@ Rule = Callable[[Condition, FileFacts], Verdict]
 
 def by_partition(condition: Condition, facts: FileFacts) -> Verdict:
     """Exclude by the partition that the file belongs to."""
-    keys = facts.keys.get(condition.leaf.column_id, ())
+    keys = facts.keys.get(condition.leaf.column_id)
+    if not keys:
+        return Verdict.MAYBE
     ruled_out = any(
         not may_match(condition, bounds) for bounds in partition_bounds(keys, condition.kind)
     ) or any(not may_have_key(condition, key) for key in keys)
@@ -111,12 +113,13 @@ def prune(
     """
     why_not = _compile(predicate, columns)
     fields = _fields(spec)
+    known_values = partition_values or {}
     kept: list[DataFile] = []
     excluded: Counter[str] = Counter()
     for file in files:
-        values = (partition_values or {}).get(file.data_file_id, ())
-        keys = _keys(file, spec, fields, values) if fields else {}
-        facts = FileFacts(file.record_count, stats.get(file.data_file_id, {}), keys)
+        file_id = file.data_file_id
+        keys = _keys(file, spec, fields, known_values.get(file_id, ())) if fields else _NOTHING
+        facts = FileFacts(file.record_count, stats.get(file_id, _NOTHING), keys)
         reason = why_not(facts)
         if reason is None:
             kept.append(file)
@@ -125,6 +128,7 @@ def prune(
     return PruneResult(tuple(kept), dict(excluded))
 
 
+_NOTHING: Final[Mapping[int, Any]] = {}
 _Check = Callable[[FileFacts], "str | None"]
 """The reason why no row of a file can match, or None."""
 

@@ -7,7 +7,7 @@ the same kinds of rows are hidden; each such group is one branch of the scan.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from ducklake_spark.errors import NotSupported
@@ -181,23 +181,23 @@ class _Planner:
         if self.stored_types is None:
             raise NotSupported(
                 f'Cannot read the file "{file.path}" of table "{self.table.name}": a column '
-                "changed its type in the same commit or before a rewrite, and the catalog does "
-                "not say which type the file has."
+                "was changed in the same commit or before a rewrite, and the catalog does not "
+                "say which columns the file has."
             )
         version = self.history.versions[self.history.version_of(file.begin_snapshot)]
-        types = dict(version.by_id)
+        types: dict[int, Column] = {}
         for column_id, type_name in self.stored_types(file).items():
-            known = types.get(column_id)
-            if known is not None and not known.children:
-                types[column_id] = Column(column_id, known.name, type_name)
+            known = version.by_id.get(column_id)
+            if known is not None:
+                types[column_id] = replace(known, type_name=type_name or known.type_name)
         return self._make_way(types, file.mapping_id)
 
     def _is_doubtful(self, file: DataFile) -> bool:
         """Whether the schema at the file's snapshot may not be the one it was written with."""
-        if file.mapping_id is not None or not self.history.retyped:
+        if file.mapping_id is not None or self.history.is_plain:
             return False
         rewritten = file.row_id_start is None and file.partial_max is None
-        return rewritten or self.history.retypes_at(file.begin_snapshot)
+        return rewritten or not self.history.is_exact_at(file.begin_snapshot)
 
     def _mapping(self, mapping_id: int) -> tuple[NameMapping, ...]:
         if mapping_id not in self.mappings:

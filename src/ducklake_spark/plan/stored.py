@@ -15,7 +15,7 @@ from ducklake_spark.model.entities import DataFile, NameMapping
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import DecimalType, parse_type
 
-StoredTypes = Callable[[DataFile], Mapping[int, str]]
+StoredTypes = Callable[[DataFile], Mapping[int, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,22 @@ def read_by_id(
         aliased: ids of columns to ask for under a name that no file has. Spark finds columns by
             id, but holds its filters against the statistics of whatever column has the name.
     """
+    if needs_absence(column) and column.column_id not in types:
+        return ColumnRead(column, None)
     return ColumnRead(column, _aliased(_stored(column, types), aliased))
+
+
+def needs_absence(column: Column, *, nested: bool = False) -> bool:
+    """Whether we must know which files lack the column, since the reader does not do it right.
+
+    Spark's reader puts a default in the place of a missing column, but not inside structs, and
+    not for decimals of more digits than a BIGINT has.
+    """
+    if column.initial_default is None:
+        return False
+    kind = parse_type(column.type_name) if not column.children else None
+    wide = isinstance(kind, DecimalType) and kind.precision > 18
+    return nested or wide or column.type_name.lower() == "uint64"
 
 
 def _aliased(column: Column, ids: AbstractSet[int]) -> Column:
@@ -113,8 +128,7 @@ def _stored(column: Column, types: Mapping[int, Column]) -> Column:
     children = tuple(
         _stored(child, types)
         for child in column.children
-        # A field that the file lacks is read as NULL; a default must be put in its place.
-        if not (child.initial_default is not None and old and child.column_id not in types)
+        if not (old and needs_absence(child, nested=True) and child.column_id not in types)
     )
     if old is not None and column.type_name.lower() == "struct":
         children = _with_witness(children, old, types)
@@ -125,9 +139,10 @@ def _with_witness(
     children: tuple[Column, ...], old: Column, types: Mapping[int, Column]
 ) -> tuple[Column, ...]:
     """Ask for one field that the file has, so that a struct is told from a NULL."""
-    if not old.children or any(child.column_id in types for child in children):
+    present = [child for child in old.children if child.column_id in types]
+    if not present or any(child.column_id in types for child in children):
         return children
-    witness = old.children[0]
+    witness = present[0]
     return (*children, replace(witness, name=f"__ducklake_witness_{witness.column_id}"))
 
 

@@ -51,7 +51,7 @@ def read_with_arrow(
         columns=branch.columns,
         schema=pa.schema([_arrow_field(field) for field in output.fields]),
         constants=tuple(constants.names),
-        embedded=tuple(field.metadata[FIELD_ID] for field in embedded),
+        embedded=tuple(field.metadata.get(FIELD_ID) for field in embedded),
         by_name=branch.by_name,
         time_zone=str(spark.conf.get("spark.sql.session.timeZone")),
         label=label,

@@ -64,13 +64,13 @@ _LAKE_TYPES: Final[dict[str, str]] = {
     "CharType": "varchar",
     "VarcharType": "varchar",
     "BinaryType": "blob",
+    "DayTimeIntervalType": "interval",
+    "YearMonthIntervalType": "interval",
+    "CalendarIntervalType": "interval",
     "NullType": "int32",  # as DuckDB does for a column that is NULL and nothing else
 }
 
 _HINTS: Final[dict[str, str]] = {
-    "DayTimeIntervalType": "cast it to a string that DuckDB reads, such as '2 days 03:04:05'.",
-    "YearMonthIntervalType": "cast it to a string that DuckDB reads, such as '1 year 2 months'.",
-    "CalendarIntervalType": "cast it to a string that DuckDB reads, such as '1 month 2 days'.",
     "VariantType": "turn it into JSON text with to_json.",
     "GeometryType": "turn it into well-known binary with ST_AsBinary, for a BLOB column.",
     "GeographyType": "turn it into well-known binary with ST_AsBinary, for a BLOB column.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +13,15 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from ducklake_spark import errors
-from ducklake_spark.errors import CorruptDataFile, DuckLakeError, InvalidValue, MissingDataFile
+from ducklake_spark.errors import (
+    CorruptDataFile,
+    DuckLakeError,
+    InvalidValue,
+    MissingDataFile,
+    did_you_mean,
+)
 
+_QUERY_LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _MARK: Final = "ducklake-spark-error:"
 _MARKED: Final = re.compile(re.escape(_MARK) + r"(\{[^\n]*\})")
 _ADVICE: Final = re.compile(r" (If necessary set \"?spark\.|Use `try_).*?(?= SQLSTATE|$)")
@@ -47,10 +55,25 @@ def spark_failures(action: str) -> Iterator[None]:
     Args:
         action: what is attempted, such as ``write to table "orders"``.
     """
+    with _quiet_loggers():
+        try:
+            yield
+        except (PySparkException, Py4JError) as error:
+            raise to_ducklake_error(error, action) from error
+
+
+@contextmanager
+def _quiet_loggers() -> Iterator[None]:
+    """Keep PySpark from printing the JVM's stack of an error that is raised and told anyway."""
+    loggers = [logging.getLogger(name) for name in _QUERY_LOGGERS]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
     try:
         yield
-    except (PySparkException, Py4JError) as error:
-        raise to_ducklake_error(error, action) from error
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
 
 
 def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
@@ -60,6 +83,10 @@ def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
         return _unmark(marked[1], action, text)
     reason = _first_line(text)
     state, condition = _ask(error, "getSqlState"), _ask(error, "getCondition")
+    if condition.startswith("UNRESOLVED_COLUMN"):
+        return _column_not_found(error, action)
+    if condition.startswith("UNRESOLVED_ROUTINE"):
+        return errors.FunctionNotFound(f"Cannot {action}: {reason}")
     if state.startswith("22"):  # SQL's class of states for data that cannot be computed with
         return InvalidValue(f"Cannot {action}: {_ADVICE.sub('', reason)}")
     if condition == "FAILED_READ_FILE.FILE_NOT_EXIST":
@@ -67,6 +94,13 @@ def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
     if condition.startswith("FAILED_READ_FILE"):
         return CorruptDataFile(f"Cannot {action}: {reason}")
     return errors.SparkFailure(f"Cannot {action}: {reason}")
+
+
+def _column_not_found(error: Exception, action: str) -> DuckLakeError:
+    told = getattr(error, "getMessageParameters", dict)() or {}
+    name = str(told.get("objectName", "")).strip("`")
+    near = did_you_mean(name, re.findall(r"`([^`]+)`", str(told.get("proposal", ""))))
+    return errors.ColumnNotFound(f'Cannot {action}: column "{name}" does not exist.', hint=near)
 
 
 def _unmark(marked: str, action: str, text: str) -> DuckLakeError:

@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
+from weakref import WeakValueDictionary
 
+from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -58,7 +60,11 @@ _BLOCK_SIZE: Final = 1 << 27
 
 
 class FileChooser(Protocol):
-    """Which files of a scan may hold a row that passes; never leaves out one that does."""
+    """Which files of a scan may hold a row that passes; never leaves out one that does.
+
+    A chooser may have a `last` with a mapping `excluded`, which says how many files each reason
+    excluded the last time; reports show it.
+    """
 
     def __call__(self, predicate: Predicate) -> Sequence[DataFile]:
         """Choose files for `predicate`; what is `Unknown` in it excludes nothing."""
@@ -75,6 +81,14 @@ class ListedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """The files that a predicate leaves of a relation's, and why others were excluded."""
+
+    files: Sequence[ListedFile]
+    excluded: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class ScanReport:
     """What one relation chose the last time Spark asked it for its files."""
 
@@ -84,12 +98,15 @@ class ScanReport:
     bytes_total: int
     files_chosen: int
     bytes_chosen: int
+    excluded: Mapping[str, int] = field(default_factory=dict)
 
     def explain(self) -> str:
         """One line for EXPLAIN."""
+        reasons = ", ".join(f"{count} by {reason}" for reason, count in self.excluded.items())
         return (
             f"{self.label}: {self.files_chosen} of {self.files_total} files, "
             f"{self.bytes_chosen} of {self.bytes_total} bytes"
+            + (f" (excluded: {reasons})" if reasons else "")
         )
 
 
@@ -111,7 +128,7 @@ class RelationSource:
     schema: StructType
     constants: StructType
     files: Sequence[ListedFile]
-    choose: Callable[[Predicate], Sequence[ListedFile]] | None = None
+    choose: Callable[[Predicate], Choice] | None = None
     columns: Mapping[str, FilterColumn] = field(default_factory=dict)
     file_format: Literal["parquet", "binaryfile"] = "parquet"
 
@@ -162,7 +179,11 @@ def _index_of(node: Any) -> LakeFileIndex | None:
     if node.getClass().getSimpleName() != "FileSourceScanExec":
         return None
     location = node.relation().location()
-    return location if isinstance(location, LakeFileIndex) else None
+    return _indexes.get(location.hashCode()) if _is_proxy(location) else None
+
+
+def _is_proxy(value: Any) -> bool:
+    return isinstance(value, JavaObject) and "$Proxy" in value.getClass().getName()
 
 
 def _inside(node: Any) -> list[Any]:
@@ -180,6 +201,8 @@ def _inside(node: Any) -> list[Any]:
             return []
 
 
+# The JVM gives back a handle of its proxy, not the Python object: found again by its hash code.
+_indexes: WeakValueDictionary[int, LakeFileIndex] = WeakValueDictionary()
 _ordinals = itertools.count(1)
 
 
@@ -195,7 +218,8 @@ class LakeFileIndex:
         self.jvm = jvm
         self.source = source
         self.report: ScanReport | None = None
-        self._ordinal = next(_ordinals)
+        self._ordinal = next(_ordinals) & 0x7FFFFFFF
+        _indexes[self._ordinal] = self
         self._partition_schema = java_type(spark, source.constants)
         self._size = sum(file.size for file in source.files)
 
@@ -204,8 +228,9 @@ class LakeFileIndex:
         """The files that the filters cannot exclude, one directory each."""
         check_conf(self.spark, REQUIRED_CONF)
         predicate = self._predicate(data_filters)
-        chosen = self._without_null_constants(self._chosen(predicate), partition_filters)
-        self.report = self._describe(predicate, chosen)
+        choice = self._choose(predicate)
+        chosen = self._without_null_constants(choice.files, partition_filters)
+        self.report = self._describe(predicate, chosen, choice.excluded)
         check_files(chosen, self.source.label)
         return self._directories(chosen)
 
@@ -224,9 +249,9 @@ class LakeFileIndex:
             time_zone=self.jvm.session_time_zone(),
         )
 
-    def _chosen(self, predicate: Predicate) -> Sequence[ListedFile]:
+    def _choose(self, predicate: Predicate) -> Choice:
         choose = self.source.choose
-        return self.source.files if choose is None else choose(predicate)
+        return Choice(self.source.files) if choose is None else choose(predicate)
 
     def _without_null_constants(
         self, files: Sequence[ListedFile], partition_filters: Any
@@ -244,7 +269,9 @@ class LakeFileIndex:
             files = [file for file in files if file.constants[ordinal] is not None]
         return files
 
-    def _describe(self, predicate: Predicate, chosen: Sequence[ListedFile]) -> ScanReport:
+    def _describe(
+        self, predicate: Predicate, chosen: Sequence[ListedFile], excluded: Mapping[str, int]
+    ) -> ScanReport:
         return ScanReport(
             label=self.source.label,
             predicate=predicate,
@@ -252,6 +279,7 @@ class LakeFileIndex:
             bytes_total=self._size,
             files_chosen=len(chosen),
             bytes_chosen=sum(file.size for file in chosen),
+            excluded=excluded,
         )
 
     def _directories(self, files: Sequence[ListedFile]) -> Any:
@@ -300,11 +328,11 @@ class LakeFileIndex:
 
     def hashCode(self) -> int:  # noqa: N802
         """Of java.lang.Object."""
-        return self._ordinal & 0x7FFFFFFF
+        return self._ordinal
 
     def equals(self, other: Any) -> bool:
         """Of java.lang.Object."""
-        return other is self
+        return _is_proxy(other) and bool(other.hashCode() == self._ordinal)
 
     def toString(self) -> str:  # noqa: N802
         """Shown as the location in EXPLAIN."""

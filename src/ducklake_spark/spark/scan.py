@@ -36,7 +36,13 @@ from ducklake_spark.spark.internal import (
     VIRTUAL_TYPES,
 )
 from ducklake_spark.spark.local import local_frame
-from ducklake_spark.spark.relation import FileChooser, ListedFile, RelationSource, build_relation
+from ducklake_spark.spark.relation import (
+    Choice,
+    FileChooser,
+    ListedFile,
+    RelationSource,
+    build_relation,
+)
 from ducklake_spark.spark.storage import FIELD_ID, adapt, default_value, is_raw, storage_field
 
 _CONSTANTS: Final = StructType(
@@ -64,7 +70,7 @@ def scan(
         virtual_columns: of rowid, snapshot_id, filename, file_row_number, file_index.
     """
     _check_virtual(virtual_columns)
-    chosen = functools.lru_cache(maxsize=16)(_chosen_ids(choose))
+    chosen = _remembering(choose)
     context = _Context(spark, plan, chosen, tuple(inlined_deletes), tuple(virtual_columns))
     frames = [*(context.read(branch) for branch in plan.branches), *inlined]
     if not frames:
@@ -80,9 +86,17 @@ def _check_virtual(names: Sequence[str]) -> None:
             raise InvalidInput(f'There is no virtual column "{name}".', hint=f"there are {known}.")
 
 
-def _chosen_ids(choose: FileChooser) -> Callable[[Predicate], frozenset[int]]:
-    def chosen(predicate: Predicate) -> frozenset[int]:
-        return frozenset(file.data_file_id for file in choose(predicate))
+_Chosen = tuple[frozenset[int], Mapping[str, int]]
+
+
+def _remembering(choose: FileChooser) -> Callable[[Predicate], _Chosen]:
+    """Ask once for a predicate, of which each branch is asked: ids of files, and exclusions."""
+
+    @functools.lru_cache(maxsize=16)
+    def chosen(predicate: Predicate) -> _Chosen:
+        ids = frozenset(file.data_file_id for file in choose(predicate))
+        excluded = getattr(getattr(choose, "last", None), "excluded", {})
+        return ids, dict(excluded)
 
     return chosen
 
@@ -94,7 +108,7 @@ class _Context:
         self,
         spark: SparkSession,
         plan: ScanPlan,
-        chosen: Callable[[Predicate], frozenset[int]],
+        chosen: Callable[[Predicate], _Chosen],
         inlined_deletes: Sequence[tuple[int, int]],
         virtual: Sequence[str],
     ) -> None:
@@ -119,13 +133,12 @@ class _Context:
             frame = frame.join(F.broadcast(facts), FILE_ID, "inner")
         return frame.select(
             *(_shown(read, decoded=branch.reader == "arrow") for read in branch.columns),
-            *(self._virtual(frame, name).alias(name) for name in self.virtual),
+            *(self._virtual(name).alias(name) for name in self.virtual),
         )
 
     def _native(self, branch: Branch) -> DataFrame:
         fields = [_field(read, branch) for read in branch.columns if read.stored is not None]
-        if not branch.by_name:
-            fields += self._embedded(branch)
+        fields += self._embedded(branch)
         listed = {file.data_file_id: _listed(file) for file in branch.files}
         frame = build_relation(
             self.spark,
@@ -138,33 +151,36 @@ class _Context:
                 columns=filter_columns(branch),
             ),
         )
-        if branch.deletes or {"rowid", "snapshot_id", "file_row_number"} & set(self.virtual):
+        if branch.deletes or {"rowid", "file_row_number"} & set(self.virtual):
             position = frame.metadataColumn("_metadata").getField("row_index")
             frame = frame.withColumn(POSITION, position)
         return frame
 
     def _arrow(self, branch: Branch) -> DataFrame:
-        embedded = [] if branch.by_name else self._embedded(branch)
+        embedded = self._embedded(branch)
         files = tuple(_listed(file) for file in branch.files)
         return read_with_arrow(
             self.spark, branch, files, constants=_CONSTANTS, embedded=embedded, label=self.label
         )
 
     def _embedded(self, branch: Branch) -> list[StructField]:
-        fields = []
+        """Columns that writers add; NULL in files that have none, so in all with a name mapping."""
+        wanted = []
         if "rowid" in self.virtual:
-            fields.append(StructField(ROW_ID, LongType(), True, {FIELD_ID: ROW_ID_FIELD}))
+            wanted.append((ROW_ID, ROW_ID_FIELD))
         if branch.later or "snapshot_id" in self.virtual:
-            fields.append(StructField(SNAPSHOT, LongType(), True, {FIELD_ID: SNAPSHOT_FIELD}))
-        return fields
+            wanted.append((SNAPSHOT, SNAPSHOT_FIELD))
+        return [
+            StructField(name, LongType(), True, {} if branch.by_name else {FIELD_ID: field_id})
+            for name, field_id in wanted
+        ]
 
-    def _choose(
-        self, listed: Mapping[int, ListedFile], predicate: Predicate
-    ) -> Sequence[ListedFile]:
+    def _choose(self, listed: Mapping[int, ListedFile], predicate: Predicate) -> Choice:
         if predicate == Constant(True):
-            return tuple(listed.values())
-        chosen = self.chosen(predicate)
-        return [file for file_id, file in listed.items() if file_id in chosen]
+            return Choice(tuple(listed.values()))
+        chosen, excluded = self.chosen(predicate)
+        files = [file for file_id, file in listed.items() if file_id in chosen]
+        return Choice(files, excluded)
 
     def _file_facts(self, branch: Branch) -> DataFrame | None:
         """Facts of a file that are no numbers, to be joined by its id."""
@@ -186,22 +202,18 @@ class _Context:
             rows.append((file.data_file_id, *values, *(facts[name] for name in names)))
         return local_frame(self.spark, columns, rows)
 
-    def _virtual(self, frame: DataFrame, name: str) -> SparkColumn:
-        embedded = frame.columns
+    def _virtual(self, name: str) -> SparkColumn:
         match name:
             case "rowid":
-                counted = F.col(ROW_START) + F.col(POSITION)
-                known = [F.col(ROW_ID), counted] if ROW_ID in embedded else [counted]
                 reason = f"A file of {self.label} says nothing about the row ids of its rows."
-                return F.coalesce(*known, F.raise_error(F.lit(reason)).cast("bigint"))
+                unknown = F.raise_error(F.lit(reason)).cast("bigint")
+                return F.coalesce(F.col(ROW_ID), F.col(ROW_START) + F.col(POSITION), unknown)
             case "snapshot_id":
-                if SNAPSHOT in embedded:
-                    return F.coalesce(F.col(SNAPSHOT), F.col(BEGIN))
-                # A filter on a bare constant would be left to the list of files alone.
-                return F.col(BEGIN) + F.col(POSITION) * 0
+                return F.coalesce(F.col(SNAPSHOT), F.col(BEGIN))
             case "file_row_number":
                 return F.col(POSITION)
-        return F.col(_fact(name))
+            case _:
+                return F.col(_fact(name))
 
 
 def _listed(file: DataFile) -> ListedFile:

@@ -4,31 +4,62 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from ducklake_spark.errors import DuckLakeError, InvalidInput, NotFound, NotSupported
-from ducklake_spark.operations.read import read_table
+from ducklake_spark.lake import Lake
+from ducklake_spark.model.entities import MacroEntry, SchemaEntry, ViewEntry
+from ducklake_spark.model.names import quote_identifier
+from ducklake_spark.operations.read import TableVersion, read_table
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.sql.counts import answer_counts
 from ducklake_spark.sql.functions import call_function
 from ducklake_spark.sql.literals import literal_value
+from ducklake_spark.sql.macros import MacroFinder, expand_macros, expand_table_macro
+from ducklake_spark.sql.parse import parse_query
 from ducklake_spark.sql.relations import At, Relation, TableFunctionCall, TableReference
 from ducklake_spark.sql.render import to_spark
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
 
+_DEEPEST_VIEW = 64
+CATALOG_PLACEHOLDER = "{DUCKLAKE_CATALOG}"
+
 _numbers = itertools.count(1)
 
 
-def run_query(con: Connection, tree: exp.Expr) -> DataFrame:
+@dataclass(frozen=True)
+class Context:
+    """Where names of a query are looked up: a view's own schema, a past snapshot."""
+
+    home: tuple[Lake, str] | None = None
+    version: int | None = None
+    timestamp: dt.datetime | None = None
+    depth: int = 0
+
+    @property
+    def is_past(self) -> bool:
+        """Whether the query is about an older snapshot."""
+        return self.version is not None or self.timestamp is not None
+
+    def inside(self, lake: Lake, schema: str) -> Context:
+        """The context of a view's or macro's own text."""
+        if self.depth >= _DEEPEST_VIEW:
+            raise InvalidInput("A view or macro refers to itself.", hint="define it anew.")
+        return replace(self, home=(lake, schema), depth=self.depth + 1)
+
+
+def run_query(con: Connection, tree: exp.Expr, context: Context | None = None) -> DataFrame:
     """The lazy DataFrame of a query."""
-    binder = _Binder(con)
+    binder = _Binder(con, context or Context())
     try:
-        text = to_spark(answer_counts(con, tree), binder)
+        expanded = expand_macros(tree, binder)
+        text = to_spark(answer_counts(expanded, binder.table_version), binder)
         with spark_failures("run the query"):
             return con.spark.sql(text)
     finally:
@@ -36,70 +67,135 @@ def run_query(con: Connection, tree: exp.Expr) -> DataFrame:
         binder.release()
 
 
-class _Binder:
+class _Binder(MacroFinder):
     """Answers the renderer's questions what a name means, with temporary views."""
 
-    def __init__(self, con: Connection) -> None:
+    def __init__(self, con: Connection, context: Context) -> None:
         self.con = con
+        self.context = context
         self._views: list[str] = []
 
     def table(self, reference: TableReference) -> Relation:
-        """A table of a lake, else one that Spark knows itself."""
+        """A table or view of a lake, else one that Spark knows itself."""
+        context = self._context_at(reference.at)
         try:
-            frame = self._lake_table(reference)
+            return self._lake_relation(reference, context)
         except (NotFound, InvalidInput) as error:
-            return self._spark_table(reference, error)
-        hidden = reference.virtual_columns
-        columns = tuple(name for name in frame.columns if name not in hidden)
-        return Relation(self._register(frame), hidden, columns)
+            return self._spark_relation(reference, error)
 
     def table_function(self, call: TableFunctionCall) -> Relation:
-        """The rows of a table function."""
-        frame = call_function(self.con, call)
-        return Relation(self._register(frame), columns=tuple(frame.columns))
+        """The rows of a table macro or of a table function."""
+        found = self.find_macro(call.parts, is_table=True)
+        if found is not None:
+            lake, schema, macro = found
+            tree = expand_table_macro(macro, call)
+            frame = run_query(self.con, tree, self.context.inside(lake, schema.name))
+        else:
+            frame = call_function(self.con, call)
+        return self._relation(frame)
+
+    def table_version(self, parts: tuple[str, ...]) -> TableVersion:
+        """The table that a name means here."""
+        lake, schema, name = self.con.place(parts, self.context.home)
+        return self.con.table_version(
+            (lake.name, schema, name),
+            version=self.context.version,
+            timestamp=self.context.timestamp,
+        )
+
+    def find_macro(
+        self, parts: tuple[str, ...], *, is_table: bool
+    ) -> tuple[Lake, SchemaEntry, MacroEntry] | None:
+        """The macro that a name means here; None for functions that are none."""
+        if not self.con.lakes or (len(parts) == 1 and not self._has_home()):
+            return None
+        try:
+            lake, schema_name, name = self.con.place(parts, self.context.home)
+        except DuckLakeError:
+            return None
+        schema, _, macro = self._find(lake, schema_name, name, self.context, is_table=is_table)
+        return (lake, schema, macro) if schema and macro else None
 
     def release(self) -> None:
         """Drop the temporary views."""
         for name in self._views:
             self.con.spark.catalog.dropTempView(name)
 
-    def _lake_table(self, reference: TableReference) -> DataFrame:
-        con = self.con
-        self._refuse_view(reference)
-        version, moment = _time_travel(reference.at)
-        found = con.table_version(reference.parts, version=version, timestamp=moment)
-        own = {name.lower() for name in found.table.schema.names}
-        # A real column of that name wins over the virtual one.
-        virtual = [name for name in sorted(reference.virtual_columns) if name not in own]
-        return read_table(con.spark, found, virtual_columns=virtual)
+    def _has_home(self) -> bool:
+        return self.context.home is not None or self.con.current is not None
 
-    def _refuse_view(self, reference: TableReference) -> None:
-        lake, schema_name, name = self.con.place(reference.parts)
+    def _context_at(self, at: At | None) -> Context:
+        if at is None:
+            return self.context
+        version, moment = _time_travel(at)
+        return replace(self.context, version=version, timestamp=moment)
+
+    def _lake_relation(self, reference: TableReference, context: Context) -> Relation:
+        con = self.con
+        lake, schema_name, name = con.place(reference.parts, context.home)
+        schema, view, _ = self._find(lake, schema_name, name, context)
+        if schema is not None and view is not None:
+            return self._relation(self._view(lake, schema, view, context))
+        found = con.table_version(
+            (lake.name, schema_name, name), version=context.version, timestamp=context.timestamp
+        )
+        own = {column.lower() for column in found.table.schema.names}
+        # A real column of that name wins over the virtual one.
+        virtual = frozenset(reference.virtual_columns - own)
+        return self._relation(
+            read_table(con.spark, found, virtual_columns=sorted(virtual)), hidden=virtual
+        )
+
+    def _find(
+        self, lake: Lake, schema_name: str, name: str, context: Context, *, is_table: bool = False
+    ) -> tuple[SchemaEntry | None, ViewEntry | None, MacroEntry | None]:
+        """Schema, view and macro of that name, as the context's snapshot shows them."""
+        if context.is_past:
+            snapshot = lake.snapshot_at(version=context.version, timestamp=context.timestamp)
+            state = lake.state_at(snapshot)
+            schema = state.find_schema(schema_name)
+            if schema is None:
+                return None, None, None
+            macro = state.find_macro(schema.schema_id, name, is_table=is_table)
+            return schema, state.find_view(schema.schema_id, name), macro
         with self.con.reading(lake) as tx:
             schema = tx.local.find_schema(schema_name)
-            if schema is not None and tx.local.find_view(schema.schema_id, name) is not None:
-                raise NotSupported(
-                    f'Cannot read "{reference.text}": views are not supported yet.',
-                    hint="query the tables behind it.",
-                )
+            if schema is None:
+                return None, None, None
+            macro = tx.local.find_macro(schema.schema_id, name, is_table=is_table)
+            return schema, tx.local.find_view(schema.schema_id, name), macro
 
-    def _spark_table(self, reference: TableReference, error: DuckLakeError) -> Relation:
+    def _view(
+        self, lake: Lake, schema: SchemaEntry, view: ViewEntry, context: Context
+    ) -> DataFrame:
+        """The rows of a view: its text is DuckDB's, its names are those of its own schema."""
+        if view.dialect.lower() != "duckdb":
+            raise NotSupported(
+                f'The view "{view.name}" is written in the dialect "{view.dialect}".',
+                hint="only views in DuckDB's dialect can be read.",
+            )
+        text = view.sql.replace(CATALOG_PLACEHOLDER, quote_identifier(lake.name))
+        frame = run_query(self.con, parse_query(text), context.inside(lake, schema.name))
+        aliases = view.column_aliases
+        return frame.toDF(*aliases, *frame.columns[len(aliases) :]) if aliases else frame
+
+    def _spark_relation(self, reference: TableReference, error: DuckLakeError) -> Relation:
         name = ".".join("`" + part.replace("`", "``") + "`" for part in reference.parts)
         if reference.at is not None or not self.con.spark.catalog.tableExists(name):
             raise error
-        frame = self.con.spark.table(name)
-        return Relation(self._register(frame), columns=tuple(frame.columns))
+        return self._relation(self.con.spark.table(name))
 
-    def _register(self, frame: DataFrame) -> str:
+    def _relation(
+        self, frame: DataFrame, *, hidden: frozenset[str] = frozenset()
+    ) -> Relation:
         name = f"_ducklake_{next(_numbers)}"
         frame.createOrReplaceTempView(name)
         self._views.append(name)
-        return name
+        shown = tuple(column for column in frame.columns if column not in hidden)
+        return Relation(name, hidden, shown)
 
 
-def _time_travel(at: At | None) -> tuple[int | None, dt.datetime | None]:
-    if at is None:
-        return None, None
+def _time_travel(at: At) -> tuple[int | None, dt.datetime | None]:
     value: Any = literal_value(at.value)
     if at.kind == "version":
         return int(value), None

@@ -1,7 +1,8 @@
 """Constants of an INSERT as the values that their columns hold, with DuckDB's conversions.
 
 A value is what the carrier of the column's type holds in Python: numbers, strings (also for TIME,
-TIMESTAMP_NS, INTERVAL, UUID and JSON), bytes, dates, moments, lists, and dicts for structs and maps.
+TIMESTAMP_NS, INTERVAL, UUID and JSON), bytes, dates, moments, lists, and dicts for structs and
+maps.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ducklake_spark.model.types import (
 from ducklake_spark.sql.blob_text import blob_bytes
 
 
-class NotPlain(Exception):  # noqa: N818 - says that Spark has to convert the value
+class NotPlain(Exception):
     """The value has to be converted by Spark."""
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from sqlglot import exp
 
 from ducklake_spark.errors import DuckLakeError
-from ducklake_spark.operations.read import count_rows
-
-if TYPE_CHECKING:
-    from ducklake_spark.connection import Connection
+from ducklake_spark.operations.read import TableVersion, count_rows
 
 # What a SELECT may have besides its list and its FROM for the count to be the table's own.
 _ALLOWED = frozenset({"kind", "expressions", "from_", "from"})
 
 
-def answer_counts(con: Connection, tree: exp.Expr) -> exp.Expr:
-    """Replace plain counts of lake tables by their numbers, where the catalog knows them."""
+def answer_counts(tree: exp.Expr, find: Callable[[tuple[str, ...]], TableVersion]) -> exp.Expr:
+    """Replace plain counts of lake tables by their numbers, where the catalog knows them.
+
+    `find` gives the table that a name means, or raises.
+    """
     names = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     selects = [s for s in tree.find_all(exp.Select) if _is_plain_count(s)]
     if not selects:
@@ -26,7 +26,7 @@ def answer_counts(con: Connection, tree: exp.Expr) -> exp.Expr:
     for select in [s for s in copy.find_all(exp.Select) if _is_plain_count(s)]:
         table = _source(select)
         if table is not None and table.name.lower() not in names:
-            _answer(con, select, table)
+            _answer(find, select, table)
     return copy
 
 
@@ -55,9 +55,11 @@ def _source(select: exp.Select) -> exp.Table | None:
     return table if extras <= {"this", "db", "catalog", "alias"} else None
 
 
-def _answer(con: Connection, select: exp.Select, table: exp.Table) -> None:
+def _answer(
+    find: Callable[[tuple[str, ...]], TableVersion], select: exp.Select, table: exp.Table
+) -> None:
     try:
-        number = count_rows(con.table_version([part.name for part in table.parts]))
+        number = count_rows(find(tuple(part.name for part in table.parts)))
     except DuckLakeError:
         return  # the query itself will say what is wrong, or the table is one of Spark's
     if number is None:

@@ -7,14 +7,14 @@ sqlglot's own reading of queries and expressions needs.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.dialects.spark import Spark
 from sqlglot.parser import binary_range_parser
 from sqlglot.parsers.duckdb import DuckDBParser
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 # Words that open a statement of ours. To sqlglot they are commands whose remaining text is one
 # opaque string, so nothing after them would be read.
@@ -34,12 +34,12 @@ class DuckLake(DuckDB):
     class Tokenizer(DuckDB.Tokenizer):
         """DuckDB's tokens; no statement is swallowed as an opaque command."""
 
-        KEYWORDS = {
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
             word: kind
             for word, kind in DuckDB.Tokenizer.KEYWORDS.items()
             if word not in _PLAIN_WORDS | _ORDINARY_NAMES
         }
-        COMMANDS: set[TokenType] = set()
+        COMMANDS: ClassVar[set[TokenType]] = set()
 
     class Parser(DuckDBParser):
         """DuckDB's queries and expressions."""
@@ -48,7 +48,7 @@ class DuckLake(DuckDB):
         TYPE_TOKENS = DuckDBParser.TYPE_TOKENS - {TokenType.RANGE}
         NESTED_TYPE_TOKENS = DuckDBParser.NESTED_TYPE_TOKENS - {TokenType.RANGE}
 
-        RANGE_PARSERS = {
+        RANGE_PARSERS: ClassVar[dict[TokenType, Any]] = {
             **DuckDBParser.RANGE_PARSERS,
             # A pattern has to match the whole text, as in DuckDB 1.x.
             TokenType.TILDE: binary_range_parser(exp.RegexpFullMatch),
@@ -98,9 +98,9 @@ class LakeSpark(Spark):
     class Tokenizer(Spark.Tokenizer):
         """Spark's tokens; no statement is swallowed as an opaque command."""
 
-        KEYWORDS = {
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
             word: kind
             for word, kind in Spark.Tokenizer.KEYWORDS.items()
             if word not in _PLAIN_WORDS and kind is not TokenType.COMMAND
         }
-        COMMANDS: set[TokenType] = set()
+        COMMANDS: ClassVar[set[TokenType]] = set()

@@ -7,20 +7,34 @@ DuckDB's.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.generators.duckdb import DuckDBGenerator
 from sqlglot.parsers.duckdb import DuckDBParser
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
-from ducklake_spark.errors import NotSupported
+from ducklake_spark.errors import DuckLakeError, NotSupported
 from ducklake_spark.model.schema import Default
-from ducklake_spark.model.types import DataType, DecimalType, ScalarType
+from ducklake_spark.model.types import (
+    DataType,
+    DecimalType,
+    ScalarType,
+    format_sql_type,
+    parse_sql_type,
+)
 from ducklake_spark.sql.dialect import DuckLake
 
 # Functions whose arguments have a syntax of their own.
 _SPECIAL_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "TRIM", "POSITION", "OVERLAY")
+
+
+class Caret(exp.Expression, exp.Binary):
+    """``a ^ b``: a power, but DuckDB keeps the sign that was typed."""
+
+
+_OWN = (exp.Anonymous, exp.Mod, exp.Pow, exp.Boolean, exp.IntDiv, exp.DPipe, exp.Div)
 
 
 class DuckDBText(DuckLake):
@@ -29,25 +43,58 @@ class DuckDBText(DuckLake):
     class Parser(DuckLake.Parser):
         """Reads each call as a name and its arguments."""
 
-        FUNCTIONS: dict[str, Any] = {}
-        FUNCTION_PARSERS = {
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
             name: parse
             for name, parse in DuckDBParser.FUNCTION_PARSERS.items()
             if name in _SPECIAL_SYNTAX
         }
-        NO_PAREN_FUNCTION_PARSERS = {
+        NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
             name: parse
             for name, parse in DuckDBParser.NO_PAREN_FUNCTION_PARSERS.items()
             if name in ("CASE", "MAP", "NEXT", "ANY")
         }
-        NO_PAREN_FUNCTIONS: dict[TokenType, Any] = {}
+        NO_PAREN_FUNCTIONS: ClassVar[dict[TokenType, Any]] = {
+            kind: partial(exp.var, kind.name.lower()) for kind in DuckDBParser.NO_PAREN_FUNCTIONS
+        }
+        EXPONENT: ClassVar[dict[TokenType, type[exp.Expr]]] = {
+            TokenType.CARET: Caret,
+            TokenType.DSTAR: exp.Pow,
+        }
 
     class Generator(DuckDBGenerator):
         """Writes operators in parentheses, as DuckDB does."""
 
+        TRANSFORMS: ClassVar[dict[type[exp.Expr], Any]] = {
+            **{k: v for k, v in DuckDBGenerator.TRANSFORMS.items() if k not in _OWN},
+            Caret: lambda self, tree: self.binary(tree, "^"),
+        }
+
         def binary(self, expression: exp.Binary, op: str) -> str:
             """``(a + b)``."""
             return f"({super().binary(expression, op)})"
+
+        def neg_sql(self, expression: exp.Neg) -> str:
+            """``-1``, and ``-(a)`` of anything but a number."""
+            inner = expression.this.unnest()
+            shown = self.sql(inner)
+            return f"-{shown}" if isinstance(inner, exp.Literal) else f"-({shown})"
+
+        def in_sql(self, expression: exp.In) -> str:
+            """``(a IN (1, 2))``."""
+            return f"({super().in_sql(expression)})"
+
+        def between_sql(self, expression: exp.Between) -> str:
+            """``(a BETWEEN 1 AND 2)``."""
+            return f"({super().between_sql(expression)})"
+
+        def and_sql(self, expression: exp.And, stack: list[str | exp.Expr] | None = None) -> str:
+            """``(a AND b)``."""
+            return f"({self.sql(expression, 'this')} AND {self.sql(expression, 'expression')})"
+
+        def or_sql(self, expression: exp.Or, stack: list[str | exp.Expr] | None = None) -> str:
+            """``(a OR b)``."""
+            return f"({self.sql(expression, 'this')} OR {self.sql(expression, 'expression')})"
 
         def paren_sql(self, expression: exp.Paren) -> str:
             """Parentheses are written where an operator needs them, so given ones go."""
@@ -65,6 +112,18 @@ class DuckDBText(DuckLake):
             """``(a || b)``."""
             return self.binary(expression, "||")
 
+        def mod_sql(self, expression: exp.Mod) -> str:
+            """``(a % b)``."""
+            return self.binary(expression, "%")
+
+        def datatype_sql(self, expression: exp.DataType) -> str:
+            """DuckDB's full name of a type."""
+            written = super().datatype_sql(expression)
+            try:
+                return format_sql_type(parse_sql_type(written))
+            except DuckLakeError:
+                return written
+
         def pow_sql(self, expression: exp.Pow) -> str:
             """``(a ** b)``."""
             return self.binary(expression, "**")
@@ -76,7 +135,7 @@ class DuckDBText(DuckLake):
         def anonymous_sql(self, expression: exp.Anonymous) -> str:
             """A call, its name in small letters."""
             name = expression.this if isinstance(expression.this, str) else expression.name
-            lowered = name if expression.args.get("quoted") else name.lower()
+            lowered = "COALESCE" if name.lower() == "coalesce" else name.lower()
             return f"{lowered}({self.expressions(expression, flat=True)})"
 
         def interval_sql(self, expression: exp.Interval) -> str:
@@ -87,12 +146,6 @@ class DuckDBText(DuckLake):
                 text = f"{amount.this} {unit.name.lower()}" if unit else str(amount.this)
                 return f"CAST('{text}' AS INTERVAL)"
             return super().interval_sql(expression)
-
-    Generator.TRANSFORMS = {
-        key: value
-        for key, value in DuckDBGenerator.TRANSFORMS.items()
-        if key not in (exp.Anonymous, exp.Pow, exp.Boolean, exp.IntDiv, exp.DPipe, exp.Div)
-    }
 
 
 def format_expression(text: str) -> str:
@@ -117,8 +170,8 @@ def default_of(tree: exp.Expr, text: str, kind: DataType | None) -> Default | No
         return None
     if kind is not None and not isinstance(kind, (ScalarType, DecimalType)):
         raise NotSupported(
-            f"A default value cannot be {text} here: DuckLake stores no defaults for lists, structs and "
-            "maps.",
+            f"A default value cannot be {text} here: DuckLake stores no defaults for lists, "
+            "structs and maps.",
             hint="leave the default out, or give the column a type that is not nested.",
         )
     literal = _literal_text(tree.unnest())

@@ -12,6 +12,7 @@ from ducklake_spark.operations import describe, objects
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.result import Result
 from ducklake_spark.sql import statements as st
+from ducklake_spark.sql import views
 from ducklake_spark.sql.bind import run_query
 from ducklake_spark.sql.explain import explain_frame
 from ducklake_spark.sql.functions import call_lake_function
@@ -230,6 +231,12 @@ _ACTIONS: dict[type[Any], Callable[[Any, Any], DataFrame | RowSet]] = {
     st.DropSchema: _drop_schema,
     st.CreateTable: create_table,
     st.DropTable: _drop_table,
+    st.CreateView: views.create_view,
+    st.DropView: views.drop_view,
+    st.RenameView: views.rename_view,
+    st.CreateMacro: views.create_macro,
+    st.DropMacro: views.drop_macro,
+    st.Comment: views.comment,
     st.Insert: insert,
     st.Begin: _begin,
     st.Commit: _commit,

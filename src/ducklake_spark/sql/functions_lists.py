@@ -107,7 +107,7 @@ def _sort(tree: exp.Expr) -> exp.Expr | None:
     nulls = tree.args.get("nulls_first")
     nulls_first = isinstance(nulls, exp.Boolean) and bool(nulls.this)
     values = tree.this
-    # sort_array puts NULLs first when ascending and last when descending; array_sort puts them last.
+    # sort_array puts NULLs first when ascending and last when descending, array_sort always last.
     if descending and nulls_first:
         return call("reverse", call("array_sort", values))
     if descending or nulls_first:
@@ -136,6 +136,11 @@ def _has_all(values: exp.Expr, wanted: exp.Expr) -> exp.Expr:
 
 def _zip(*lists: exp.Expr) -> exp.Expr:
     return call("arrays_zip", *lists)
+
+
+def _without_last(values: exp.Expr) -> exp.Expr:
+    size = exp.Sub(this=call("size", values.copy()), expression=number(1))
+    return call("slice", values, number(1), call("greatest", size, number(0)))
 
 
 def _refuse_map(*_: exp.Expr) -> exp.Expr:
@@ -175,8 +180,7 @@ BY_NAME: dict[str, Callable[..., exp.Expr]] = {
     "list_intersect": lambda x, y: call("array_intersect", x, y),
     "list_zip": _zip,
     "list_pack": lambda *items: call("array", *items),
-    "array_pop_back": lambda x: call("slice", x, number(1),
-                                     call("greatest", exp.Sub(this=call("size", x.copy()), expression=number(1)), number(0))),
+    "array_pop_back": _without_last,
     "map_contains": lambda m, k: call("map_contains_key", m, k),
     "map_extract": _refuse_map,
     "cardinality": lambda m: cast(call("size", m), "BIGINT"),

@@ -28,23 +28,16 @@ def _log(tree: exp.Expr) -> exp.Expr | None:
     return None if tree.args.get("expression") is not None else call("log10", tree.this)
 
 
-def _left(tree: exp.Expr) -> exp.Expr | None:
+def _side(tree: exp.Expr) -> exp.Expr | None:
     """A negative count leaves out that many characters at the other end."""
-    if _natural(tree.expression):
+    count = tree.expression
+    if _natural(count):
         return None
-    rest = call("greatest", exp.Add(this=call("char_length", tree.this.copy()),
-                                    expression=exp.Paren(this=tree.expression.copy())), number(0))  # fmt: skip
-    negative = exp.LT(this=tree.expression.copy(), expression=number(0))
-    return call("left", tree.this, exp.If(this=negative, true=rest, false=tree.expression))
-
-
-def _right(tree: exp.Expr) -> exp.Expr | None:
-    if _natural(tree.expression):
-        return None
-    rest = call("greatest", exp.Add(this=call("char_length", tree.this.copy()),
-                                    expression=exp.Paren(this=tree.expression.copy())), number(0))  # fmt: skip
-    negative = exp.LT(this=tree.expression.copy(), expression=number(0))
-    return call("right", tree.this, exp.If(this=negative, true=rest, false=tree.expression))
+    size = call("char_length", tree.this.copy())
+    rest = exp.Add(this=size, expression=exp.Paren(this=count.copy()))
+    negative = exp.LT(this=count.copy(), expression=number(0))
+    shown = exp.If(this=negative, true=call("greatest", rest, number(0)), false=count)
+    return call("left" if isinstance(tree, exp.Left) else "right", tree.this, shown)
 
 
 def _natural(tree: exp.Expr) -> bool:
@@ -145,8 +138,7 @@ def _typeof(tree: exp.Expr) -> exp.Expr | None:
     if (
         known_type(tree.this) is None
         or kind is None
-        or kind.this is DType.DECIMAL
-        and not kind.expressions
+        or (kind.this is DType.DECIMAL and not kind.expressions)
     ):
         raise NotSupported(
             f"Cannot tell the type of {tree.this.sql(dialect=DuckLake)} without running the query.",
@@ -174,11 +166,15 @@ def _gcd_unsupported(*_: exp.Expr) -> exp.Expr:
     raise NotSupported("gcd() and lcm() are not supported: Spark has no such function.")
 
 
+def _divide(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=exp.IntDiv(this=left, expression=call("nullif", right, number(0))))
+
+
 BY_KIND: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr | None]] = {
     exp.Length: _length,
     exp.Log: _log,
-    exp.Left: _left,
-    exp.Right: _right,
+    exp.Left: _side,
+    exp.Right: _side,
     exp.Like: _like,
     exp.ILike: _like,
     exp.RegexpFullMatch: _full_match,
@@ -199,7 +195,7 @@ BY_NAME: dict[str, Callable[..., exp.Expr]] = {
     "regexp_split_to_array": lambda x, y: call("split", x, y),
     "gcd": _gcd_unsupported,
     "lcm": _gcd_unsupported,
-    "divide": lambda x, y: exp.Paren(this=exp.IntDiv(this=x, expression=call("nullif", y, number(0)))),
+    "divide": _divide,
     "add": lambda x, y: exp.Paren(this=exp.Add(this=x, expression=y)),
     "subtract": lambda x, y: exp.Paren(this=exp.Sub(this=x, expression=y)),
     "multiply": lambda x, y: exp.Paren(this=exp.Mul(this=x, expression=y)),

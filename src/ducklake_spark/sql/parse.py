@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeVar
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from ducklake_spark.errors import SqlSyntaxError
 from ducklake_spark.sql import statements as st
@@ -96,7 +96,7 @@ def _statement(reader: Reader) -> st.Statement:
         return _with(reader)
     if reader.at_query:
         return st.Query(reader.query())
-    reader.fail("no statement starts like this")
+    return reader.fail("no statement starts like this")
 
 
 def _with(reader: Reader) -> st.Statement:

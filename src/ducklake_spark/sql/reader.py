@@ -9,10 +9,11 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ErrorLevel
 from sqlglot.parser import Parser
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from ducklake_spark.errors import SqlSyntaxError
 from ducklake_spark.model.types import DataType, parse_sql_type
+from ducklake_spark.sql.column_names import note_names
 
 _QUERY_STARTS = frozenset(
     {"SELECT", "FROM", "WITH", "VALUES", "(", "TABLE", "PIVOT", "UNPIVOT", "PIVOT_WIDER"}
@@ -184,9 +185,12 @@ class Reader:
 
     def query(self) -> exp.Expr:
         """A query with all its clauses."""
+        start = self.mark()
         tree = self.parser._parse_statement() if self.at_query else None
-        if not isinstance(tree, (exp.Query, exp.Values)):
+        if not isinstance(tree, (exp.Query, exp.Values, exp.Pivot)):
             self.fail("expected a query")
+        if not self.is_spark:
+            note_names(tree, self.parser._tokens[start : self.mark()], self.sql)
         return tree
 
     def _required(self, tree: exp.Expr | None, reason: str) -> exp.Expr:
@@ -236,7 +240,7 @@ class Reader:
     def _spelled(token: Token) -> str:
         if token.token_type == TokenType.IDENTIFIER:
             return '"' + token.text.replace('"', '""') + '"'
-        return token.text
+        return _TWO_WORD_TYPES.get(token.text.upper(), token.text)
 
     def duckdb_since(self, index: int, tree: exp.Expr) -> str:
         """The expression read since a marked place, in DuckDB's SQL."""
@@ -259,6 +263,6 @@ def syntax_error(sql: str, token: Token | None, reason: str) -> SqlSyntaxError:
     column = token.start - (before.rfind("\n") + 1) + 1
     shown = sql.splitlines()[line - 1].strip() if sql.splitlines() else ""
     return SqlSyntaxError(
-        f"Cannot read the SQL text at line {line}, column {column}, near {token.text!r}: {reason}.\n"
-        f"  {shown[:160]}"
+        f"Cannot read the SQL text at line {line}, column {column}, near {token.text!r}: {reason}."
+        f"\n  {shown[:160]}"
     )

@@ -6,6 +6,7 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, UnsupportedError
 
 from ducklake_spark.errors import NotSupported
+from ducklake_spark.sql.column_names import name_projections
 from ducklake_spark.sql.literals import literal_value
 from ducklake_spark.sql.relations import (
     At,
@@ -41,7 +42,8 @@ def to_spark(tree: exp.Expr, resolve: Resolver) -> str:
     Raises:
         NotSupported: for what Spark cannot do with DuckDB's meaning.
     """
-    return _generate(rewrite(replace_sources(_rooted(tree), resolve)))
+    root = name_projections(_rooted(tree))
+    return _generate(rewrite(replace_sources(root, resolve)))
 
 
 def render_expression(expression: exp.Expr) -> str:

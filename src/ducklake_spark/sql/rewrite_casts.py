@@ -23,17 +23,18 @@ MOMENTS = frozenset(
 def annotate(root: exp.Expr) -> exp.Expr:
     """Note the type of every expression that the text, or the columns of a relation, tell."""
     for node in root.walk():
-        node.type = None  # what is below a typed node would not be looked at
+        node.type = None  # what the parser has noted is not ours
     for select in root.find_all(exp.Select):
         _note_columns(select)
     for literal in root.find_all(exp.Literal):
-        if (
-            not literal.is_string
-            and "." in str(literal.this)
-            and "e" not in str(literal.this).lower()
-        ):
+        digits = str(literal.this).lower()
+        if not literal.is_string and "." in digits and "e" not in digits:
             literal.type = exp.DataType.build("DECIMAL")
-    return annotate_types(root, dialect=DuckLake, overwrite_types=False)
+    annotate_types(root, dialect=DuckLake, overwrite_types=False)
+    for tree in root.find_all(exp.Cast):
+        # A cast has a type by itself, so what is below it has not been looked at.
+        annotate_types(tree.this, dialect=DuckLake, overwrite_types=False)
+    return root
 
 
 def _note_columns(select: exp.Select) -> None:
@@ -74,7 +75,7 @@ def is_list(tree: exp.Expr) -> bool:
 
 
 def rewrite_casts(root: exp.Expr) -> exp.Expr:
-    r"""Casts with DuckDB's results: fractions are rounded, not cut; strings become bytes by ``\x``."""
+    r"""Casts with DuckDB's results: fractions are rounded, strings become bytes by ``\x``."""
     return replace_each(root, (exp.Cast, exp.TryCast), _cast)
 
 

@@ -32,7 +32,8 @@ def _by_name(tree: exp.Expr) -> exp.Expr | None:
     name = str(tree.this).lower()
     if name in _OTHER_MEANING:
         raise NotSupported(
-            f"The function {name}() is not supported: Spark's function of that name gives other results."
+            f"The function {name}() is not supported: Spark's function of that name gives other "
+            "results."
         )
     rewrite = BY_NAME.get(name)
     return rewrite(*tree.expressions) if rewrite else None

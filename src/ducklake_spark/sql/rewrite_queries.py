@@ -67,7 +67,8 @@ def _with_columns(query: exp.Expr, own: tuple[str, ...], wanted: list[str]) -> e
         else exp.alias_(exp.Null(), name, quoted=True)
         for name in wanted
     ]
-    return exp.select(*columns).from_(exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier("side"))))
+    alias = exp.TableAlias(this=exp.to_identifier("side"))
+    return exp.select(*columns).from_(exp.Subquery(this=query, alias=alias))
 
 
 def _name_values(values: exp.Values) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ducklake_spark.errors import NotSupported
-from ducklake_spark.sql.trees import call, cast, number, replace_each, text
+from ducklake_spark.sql.trees import call, cast, number, replace_each
 
 
 def rewrite_series(root: exp.Expr) -> exp.Expr:
@@ -28,10 +28,9 @@ def _series_table(table: exp.Expr) -> exp.Expr | None:
     alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(name))
     if not alias.this:
         alias.set("this", exp.to_identifier(name))
-    source = exp.Subquery(this=rows, alias=alias, joins=table.args.get("joins"))
-    if any(c.table or True for c in series.find_all(exp.Column)):
-        return exp.Lateral(this=source.this and exp.Subquery(this=rows), alias=alias)
-    return source
+    if series.find(exp.Column):
+        return exp.Lateral(this=exp.Subquery(this=rows), alias=alias)
+    return exp.Subquery(this=rows, alias=alias, joins=table.args.get("joins"))
 
 
 def _is_integer(series: exp.GenerateSeries) -> bool:
@@ -77,11 +76,12 @@ def _list(series: exp.GenerateSeries) -> exp.Expr:
     integer = [cast(x, "BIGINT") for x in (start, end, step or number(1))]
     start, end, step = integer
     passes = exp.Or(
-        this=exp.Paren(this=exp.And(this=exp.GT(this=step, expression=number(0)),
-                                    expression=exp.GT(this=start, expression=end))),
-        expression=exp.Paren(this=exp.And(this=exp.LT(this=step.copy(), expression=number(0)),
-                                          expression=exp.LT(this=start.copy(), expression=end.copy()))),
-    )  # fmt: skip
+        this=_both(exp.GT(this=step, expression=number(0)), exp.GT(this=start, expression=end)),
+        expression=_both(
+            exp.LT(this=step.copy(), expression=number(0)),
+            exp.LT(this=start.copy(), expression=end.copy()),
+        ),
+    )
     listed: exp.Expr = call("sequence", start.copy(), end.copy(), step.copy())
     if series.args.get("is_end_exclusive"):
         other = exp.Lambda(
@@ -91,6 +91,10 @@ def _list(series: exp.GenerateSeries) -> exp.Expr:
         listed = call("filter", listed, other)
     empty = cast(exp.Array(), "BIGINT[]")
     return exp.Case(ifs=[exp.If(this=passes, true=empty)], default=listed)
+
+
+def _both(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=exp.And(this=left, expression=right))
 
 
 def _moments(series: exp.GenerateSeries) -> exp.Expr:
@@ -120,6 +124,3 @@ def _unnest_table(unnest: exp.Expr) -> exp.Expr | None:
     if unnest.find(exp.Column):
         return exp.Lateral(this=exp.Subquery(this=query), alias=alias)
     return exp.Subquery(this=query, alias=alias)
-
-
-_ = text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
 
 from sqlglot import exp
 
@@ -31,14 +30,12 @@ def replace_sources(tree: exp.Expr, resolve: Resolver) -> exp.Expr:
     lake of their table, and ``*`` hides the virtual columns that were added.
     """
     tables = list(_tables(tree, frozenset()))
-    names: list[tuple[tuple[str, ...], str]] = []
-    for table in tables:
-        parts = _parts(table)
-        alias = table.alias or _free_alias(table, parts)
-        relation = _resolve(table, parts, alias, resolve)
-        names.append((tuple(p.lower() for p in parts), alias))
-        _point_at(table, relation, alias)
-    _strip_qualifiers(tree, names)
+    named = [(table, _parts(table)) for table in tables]
+    aliases = [table.alias or _free_alias(table, parts) for table, parts in named]
+    for (table, parts), alias in zip(named, aliases, strict=True):
+        _point_at(table, _resolve(table, parts, alias, resolve), alias)
+    lowered = [tuple(part.lower() for part in parts) for _, parts in named]
+    _strip_qualifiers(tree, list(zip(lowered, aliases, strict=True)))
     for select in list(tree.find_all(exp.Select)):
         expand_stars(select)
     return tree
@@ -158,7 +155,7 @@ def _mentioned(table: exp.Table, alias: str) -> frozenset[str]:
 
 
 def _columns(scope: exp.Expr) -> Iterator[exp.Column]:
-    """Columns of a scope and of the subqueries in its expressions; derived tables have their own."""
+    """Columns of a scope and of the subqueries in its expressions, not of derived tables."""
     for node in scope.walk(
         prune=lambda n: isinstance(n, exp.Subquery) and isinstance(n.parent, (exp.From, exp.Join))
     ):
@@ -182,7 +179,7 @@ def _point_at(table: exp.Table, relation: Relation, alias: str) -> None:
 def _strip_qualifiers(tree: exp.Expr, names: list[tuple[tuple[str, ...], str]]) -> None:
     """``lake.schema.t.a`` and ``schema.t.a`` become ``alias.a``; other dots are struct fields."""
     for column in tree.find_all(exp.Column):
-        qualifier = [cast(str, part.name).lower() for part in column.parts[:-1]]
+        qualifier = [part.name.lower() for part in column.parts[:-1]]
         if len(qualifier) < 2:
             continue
         wanted = tuple(qualifier)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.generators.spark import SparkGenerator
 
 from ducklake_spark.model.types import parse_sql_type
 from ducklake_spark.sql.carriers import format_spark_type
@@ -13,8 +16,14 @@ from ducklake_spark.sql.dialect import DuckLake
 class SparkText(Spark):
     """Spark's dialect; types in the tree are DuckDB's and are written as their carriers."""
 
-    class Generator(Spark.Generator):
+    class Generator(SparkGenerator):
         """Spark SQL."""
+
+        TRANSFORMS: ClassVar[dict[type[exp.Expr], Any]] = {
+            key: value
+            for key, value in SparkGenerator.TRANSFORMS.items()
+            if key not in (exp.Cast, exp.TryCast, exp.Bracket, exp.DataType)
+        }
 
         def datatype_sql(self, expression: exp.DataType) -> str:
             """The carrier of a DuckDB type."""
@@ -33,9 +42,3 @@ class SparkText(Spark):
             """Indexes are Spark's by now."""
             inner = self.expressions(expression, flat=True)
             return f"{self.sql(expression, 'this')}[{inner}]"
-
-    Generator.TRANSFORMS = {
-        key: value
-        for key, value in Spark.Generator.TRANSFORMS.items()
-        if key not in (exp.Cast, exp.TryCast, exp.Bracket, exp.DataType)
-    }

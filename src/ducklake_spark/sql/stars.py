@@ -140,8 +140,8 @@ def _named(chosen: list[_Source]) -> Iterator[tuple[_Source, str]]:
     for source in chosen:
         if source.columns is None:
             raise NotSupported(
-                "* with REPLACE, RENAME, USING or COLUMNS() needs the columns of every source, and those of "
-                f'"{source.alias}" are not known.',
+                "* with REPLACE, RENAME, USING or COLUMNS() needs the columns of every source, and "
+                f'those of "{source.alias}" are not known.',
                 hint="list the columns by name.",
             )
         for name in source.columns:

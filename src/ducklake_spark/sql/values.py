@@ -184,10 +184,10 @@ def values_query(values: exp.Values, targets: Sequence[Target], table: str) -> s
     plain = all(is_default(c) or is_constant(c) for row in cell_trees(values) for c in row)
     if plain:
         listed = ", ".join(f"({', '.join(row)})" for row in rows)
-        return f"SELECT * FROM VALUES {listed} AS v({names})"  # noqa: S608
+        return f"SELECT * FROM VALUES {listed} AS v({names})"
     # Inline tables take constants only; each computed row is a query of its own.
     queries = [f"SELECT {', '.join(row)}" for row in rows]
-    return f"SELECT * FROM ({' UNION ALL '.join(queries)}) AS v({names})"  # noqa: S608
+    return f"SELECT * FROM ({' UNION ALL '.join(queries)}) AS v({names})"
 
 
 def _filled(cell: exp.Expr, target: Target) -> str:

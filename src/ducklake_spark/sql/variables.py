@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -29,7 +29,8 @@ def bind_variables(
     marks = [node for node in root.walk(bfs=False) if isinstance(node, exp.Placeholder)]
     for index, mark in enumerate(marks):
         mark.replace(value_tree(_parameter(mark, index, params)))
-    return root.this
+    bound: exp.Expr = root.this
+    return bound
 
 
 def has_parameters(tree: exp.Expr) -> bool:
@@ -61,42 +62,48 @@ def _parameter(mark: exp.Expr, index: int, params: Params | None) -> Any:
 
 def value_tree(value: Any) -> exp.Expr:
     """A Python value as a constant expression; `literal_value` is the way back."""
-    match value:
-        case exp.Expr():
-            return value
-        case None:
-            return exp.Null()
-        case bool():
-            return exp.Boolean(this=value)
-        case int():
-            return number(value)
-        case Decimal():
-            return cast(text(str(value)), _decimal_type(value))
-        case float():
-            return cast(text(repr(value)), "DOUBLE")
-        case str():
-            return text(value)
-        case bytes() | bytearray():
-            return cast(text("".join(f"\\x{byte:02X}" for byte in value)), "BLOB")
-        case dt.datetime():
-            kind = "TIMESTAMP" if value.tzinfo is None else "TIMESTAMPTZ"
-            return cast(text(value.isoformat(sep=" ")), kind)
-        case dt.date():
-            return cast(text(value.isoformat()), "DATE")
-        case dt.time():
-            return cast(text(value.isoformat()), "TIME")
-        case UUID():
-            return cast(text(str(value)), "UUID")
-        case list() | tuple():
-            return exp.Array(expressions=[value_tree(item) for item in value])
-        case dict():
-            return exp.Struct(
-                expressions=[
-                    exp.PropertyEQ(this=exp.to_identifier(str(name)), expression=value_tree(item))
-                    for name, item in value.items()
-                ]
-            )
+    if value is None:
+        return exp.Null()
+    if isinstance(value, exp.Expr):
+        return value
+    for kind, build in _BUILDERS:
+        if isinstance(value, kind):
+            return build(value)
     raise InvalidInput(f"A value of type {type(value).__name__} cannot be used in SQL.")
+
+
+def _bytes(value: bytes | bytearray) -> exp.Expr:
+    return cast(text("".join(f"\\x{byte:02X}" for byte in value)), "BLOB")
+
+
+def _moment(value: dt.datetime) -> exp.Expr:
+    kind = "TIMESTAMP" if value.tzinfo is None else "TIMESTAMPTZ"
+    return cast(text(value.isoformat(sep=" ")), kind)
+
+
+def _struct(value: dict[Any, Any]) -> exp.Expr:
+    fields = [
+        exp.PropertyEQ(this=exp.to_identifier(str(name)), expression=value_tree(item))
+        for name, item in value.items()
+    ]
+    return exp.Struct(expressions=fields)
+
+
+# The first kind that fits decides: a bool is an int, a datetime is a date.
+_BUILDERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], exp.Expr]], ...] = (
+    (bool, lambda value: exp.Boolean(this=value)),
+    (int, number),
+    (Decimal, lambda value: cast(text(str(value)), _decimal_type(value))),
+    (float, lambda value: cast(text(repr(value)), "DOUBLE")),
+    (str, text),
+    ((bytes, bytearray), _bytes),
+    (dt.datetime, _moment),
+    (dt.date, lambda value: cast(text(value.isoformat()), "DATE")),
+    (dt.time, lambda value: cast(text(value.isoformat()), "TIME")),
+    (UUID, lambda value: cast(text(str(value)), "UUID")),
+    ((list, tuple), lambda value: exp.Array(expressions=[value_tree(item) for item in value])),
+    (dict, _struct),
+)
 
 
 def _decimal_type(value: Decimal) -> str:

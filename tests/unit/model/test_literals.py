@@ -221,7 +221,6 @@ def test_text_that_is_no_value_of_the_type_is_an_error(sql_type, text):
         ("date", "0044-03-15 (BC)"),
         ("timestamp", "10000-01-01 00:00:00"),
         ("timestamptz", "-infinity"),
-        ("time", "24:00:00"),
     ],
 )
 def test_a_moment_that_python_cannot_hold_is_refused_not_changed(name, text):

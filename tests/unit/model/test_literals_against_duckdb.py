@@ -19,7 +19,13 @@ from ducklake_spark.model.intervals import (
 )
 from ducklake_spark.model.literals import format_stat, format_text, parse_stat, parse_text
 from ducklake_spark.model.temporal import to_ordinal
-from ducklake_spark.model.types import DecimalType, ListType, ScalarType, format_sql_type
+from ducklake_spark.model.types import (
+    DecimalType,
+    ListType,
+    ScalarType,
+    format_sql_type,
+    parse_sql_type,
+)
 from unit.model.value_strategies import SCALARS, decimals, plain, typed_values
 
 # One example carries many values, so that the round trip to DuckDB is shared.
@@ -169,6 +175,24 @@ def test_nested_text_agrees_with_duckdb(con, typed):
     ).fetchone()
     assert plain(given_back, kind) == value
     assert parse_text(theirs, ListType(kind)) == [value]
+
+
+@pytest.mark.parametrize(
+    ("sql_type", "value"),
+    [
+        ("STRUCT(s STRUCT(f VARCHAR, j VARCHAR))", (("\\", "}"),)),
+        ("VARCHAR[][]", [["]", "a"], ["'", "\\]"]]),
+        ("MAP(VARCHAR, VARCHAR)[]", [{"}": "}"}]),
+        ("STRUCT(a STRUCT(b STRUCT(c VARCHAR)[])[])", ([([("}]'\\",), None],)],)),
+        ("STRUCT(j JSON[])[]", [(['"]}"', "{}"],)]),
+    ],
+)
+def test_a_bracket_in_a_string_deep_inside_does_not_end_the_value(con, sql_type, value):
+    kind = parse_sql_type(sql_type)
+    text = format_text(value, kind)
+    given_back = con.execute(f"SELECT CAST(? AS {sql_type})", [text]).fetchone()[0]
+    assert plain(given_back, kind) == value
+    assert parse_text(text, kind) == value
 
 
 def test_a_null_inside_a_list_of_json_is_refused_because_duckdb_would_read_json_null():

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
+from ducklake_spark.model.literals import format_text
 from ducklake_spark.model.types import (
     SIGNED_BITS,
     UNSIGNED_BITS,
@@ -63,7 +64,7 @@ SCALARS: dict[str, st.SearchStrategy] = {
     "float32": st.floats(width=32, allow_nan=False),
     "float64": st.floats(allow_nan=False),
     "date": DATES,
-    "time": TIMES,
+    "time": TIMES.map(lambda time: format_text(time, ScalarType("time"))),
     "timestamp": MICROS,
     "timestamptz": MICROS.map(lambda moment: moment.replace(tzinfo=dt.timezone.utc)),
     "varchar": TEXT,
@@ -132,5 +133,7 @@ def plain(value, kind):
             return Decimal(value)
         case ScalarType("uuid"):
             return str(value) if isinstance(value, uuid.UUID) else value
+        case ScalarType("time"):
+            return format_text(value, kind)
         case _:
             return value

@@ -172,6 +172,8 @@ def test_year_and_month_together_are_a_period():
     assert not in_partition(on(2024, 3, 31, ">"), ("2024", "3"))
     assert in_partition(on(2024, 3, 30, ">"), ("2024", "3"))
     assert not in_partition(on(2024, 3, 1, "<"), ("2024", "3"))
+    assert in_partition(on(2024, 3, 1), ("2024", "3"))
+    assert in_partition(on(2024, 3, 1, "<="), ("2024", "3"))
 
 
 def test_a_month_alone_excludes_by_equality_only():
@@ -212,6 +214,7 @@ def test_an_identity_partition_is_one_value_or_null():
 def test_a_year_of_null_may_be_an_infinite_date():
     spec = PartitionSpec(9, (PartitionField(1, "year"),))
     assert in_partition(IsNull(1, negated=True), (None,), spec=spec)
+    assert in_partition(IsNull(1), (None,), spec=spec)
     assert in_partition(on(2024, 1, 1, ">"), (None,), spec=spec)
 
 

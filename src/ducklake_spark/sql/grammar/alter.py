@@ -36,8 +36,7 @@ def parse_alter(reader: Reader) -> st.Statement:
             return _set(reader, table, if_exists)
         case "RESET":
             return _reset(reader, table, if_exists)
-        case _:
-            reader.fail("expected ADD, DROP, RENAME, ALTER, SET or RESET")
+    return reader.fail("expected ADD, DROP, RENAME, ALTER, SET or RESET")
 
 
 def _add(reader: Reader, table: st.Parts, if_exists: bool) -> st.AddColumn:

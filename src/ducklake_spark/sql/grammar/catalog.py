@@ -84,4 +84,4 @@ def parse_comment(reader: Reader) -> st.Comment:
     reader.expect("IS")
     text = None if reader.accept("NULL") else reader.string()
     word = "macro" if kind == "FUNCTION" else kind.lower()
-    return st.Comment(cast(CommentKind, word), parts, text)
+    return st.Comment(cast("CommentKind", word), parts, text)

@@ -57,8 +57,8 @@ def with_ctes(query: exp.Expr, ctes: exp.With | None) -> exp.Expr:
 
 def _refuse_conflict_clause() -> None:
     raise NotSupported(
-        "ON CONFLICT, INSERT OR REPLACE and INSERT OR IGNORE need a primary key, and constraints are "
-        "not supported in DuckLake.",
+        "ON CONFLICT, INSERT OR REPLACE and INSERT OR IGNORE need a primary key, and constraints "
+        "are not supported in DuckLake.",
         hint="use MERGE INTO.",
     )
 
@@ -81,9 +81,7 @@ def parse_delete(reader: Reader, ctes: exp.With | None = None) -> st.Delete:
     table, alias = _target(reader, ("USING", "WHERE", "RETURNING"))
     using: list[exp.Expr] = []
     if reader.accept("USING"):
-        using.append(_source(reader))
-        while reader.accept(","):
-            using.append(_source(reader))
+        using = _split_commas(_source(reader))
     where = reader.expression() if reader.accept("WHERE") else None
     refuse_returning(reader)
     return st.Delete(table, alias, tuple(using), where, ctes)
@@ -95,6 +93,16 @@ def _target(reader: Reader, stops: tuple[str, ...]) -> tuple[st.Parts, str | Non
     if reader.accept("AS") or not (reader.at_end or reader.word in stops):
         alias = reader.name()
     return table, alias
+
+
+def _split_commas(source: exp.Expr) -> list[exp.Expr]:
+    """``u, v`` is read as a join of u and v; here they are two sources."""
+    joins: list[exp.Expr] = source.args.get("joins") or []
+    real = [
+        j for j in joins if any(j.args.get(k) for k in ("on", "using", "kind", "side", "method"))
+    ]
+    source.set("joins", real or None)
+    return [source, *(j.this for j in joins if j not in real)]
 
 
 def _source(reader: Reader) -> exp.Expr:
@@ -171,9 +179,8 @@ def _merge_clause(reader: Reader) -> st.MergeClause:
     if reader.accept("NOT"):
         when = "not_matched"
     reader.expect("MATCHED")
-    if reader.accept("BY"):
-        if reader.accept_any("SOURCE", "TARGET") == "SOURCE":
-            when = "not_matched_by_source"
+    if reader.accept("BY") and reader.accept_any("SOURCE", "TARGET") == "SOURCE":
+        when = "not_matched_by_source"
     condition = reader.expression() if reader.accept("AND") else None
     reader.expect("THEN")
     return st.MergeClause(when, _merge_action(reader), condition)
@@ -193,8 +200,7 @@ def _merge_action(reader: Reader) -> st.MergeAction:
         case "ERROR":
             over = reader.at_end or reader.word == "WHEN"
             return st.MergeError(None if over else reader.expression())
-        case _:
-            reader.fail("expected UPDATE, INSERT, DELETE, DO NOTHING or ERROR")
+    return reader.fail("expected UPDATE, INSERT, DELETE, DO NOTHING or ERROR")
 
 
 def _merge_update(reader: Reader) -> st.MergeUpdate:

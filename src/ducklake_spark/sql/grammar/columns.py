@@ -20,7 +20,7 @@ def parse_column_list(reader: Reader) -> tuple[st.ColumnDefinition, ...]:
     reader.expect("(")
     columns = []
     while not reader.accept(")"):
-        if reader.word in _TABLE_CONSTRAINTS and not _is_column_name(reader):
+        if reader.word.split(" ")[0] in _TABLE_CONSTRAINTS and not _is_column_name(reader):
             _refuse_keys()
         columns.append(parse_column(reader, reader.name()))
         if not reader.accept(","):

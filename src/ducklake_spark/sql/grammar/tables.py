@@ -40,7 +40,7 @@ def parse_create(reader: Reader) -> st.Statement:
             f"CREATE {reader.word} is not supported: DuckLake has neither indexes, sequences "
             "nor user-defined types."
         )
-    reader.fail("expected TABLE, VIEW, SCHEMA, MACRO or SECRET")
+    return reader.fail("expected TABLE, VIEW, SCHEMA, MACRO or SECRET")
 
 
 def _create_table(reader: Reader, *, or_replace: bool, temporary: bool) -> st.CreateTable:

@@ -1,0 +1,171 @@
+"""CREATE VIEW, CREATE MACRO, COMMENT ON and their opposites."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from ducklake_spark.commit.transaction import Transaction
+from ducklake_spark.errors import InvalidInput, NotSupported, TableNotFound
+from ducklake_spark.lake import Lake
+from ducklake_spark.model.entities import (
+    MacroImplementation,
+    MacroParameter,
+    SchemaEntry,
+    TableEntry,
+    ViewEntry,
+)
+from ducklake_spark.model.types import format_type
+from ducklake_spark.operations import views
+from ducklake_spark.operations.describe import RowSet
+from ducklake_spark.sql import statements as st
+from ducklake_spark.sql.bind import CATALOG_PLACEHOLDER, Context, run_query
+from ducklake_spark.sql.literals import is_constant, literal_value
+
+if TYPE_CHECKING:
+    from ducklake_spark.connection import Connection
+
+_NOTHING = RowSet(())
+_MARK = "__ducklake_catalog__"
+
+
+def create_view(con: Connection, s: st.CreateView) -> RowSet:
+    """CREATE VIEW: the query must run; its text is stored in DuckDB's dialect."""
+    if s.temporary:
+        raise NotSupported(
+            "A lake has no temporary views.", hint="use df.createOrReplaceTempView(name)."
+        )
+    lake, schema_name, name = con.place(s.parts)
+    with con.writing(lake, f'create view "{name}"') as tx:
+        schema = con.schema_entry(lake, tx, schema_name)
+        frame = run_query(con, s.query, Context(home=(lake, schema.name)))
+        if len(s.column_aliases) > len(frame.columns):
+            raise InvalidInput(
+                f'View "{name}" names {len(s.column_aliases)} columns, but its query has '
+                f"{len(frame.columns)}."
+            )
+        views.create_view(
+            tx,
+            schema,
+            name,
+            _stored_text(s.query, lake),
+            s.column_aliases,
+            or_replace=s.or_replace,
+            if_not_exists=s.if_not_exists,
+        )
+    return _NOTHING
+
+
+def _stored_text(query: exp.Expr, lake: Lake) -> str:
+    """DuckDB's text, in which the lake's own name is a placeholder: it may be attached as other."""
+    copy = query.copy()
+    for table in copy.find_all(exp.Table):
+        if table.catalog.lower() == lake.name.lower():
+            table.set("catalog", exp.to_identifier(_MARK, quoted=False))
+    text = copy.sql(dialect="duckdb")
+    return re.sub(rf'"?{_MARK}"?', CATALOG_PLACEHOLDER, text)
+
+
+def drop_view(con: Connection, s: st.DropView) -> RowSet:
+    """DROP VIEW."""
+    lake, schema_name, name = con.place(s.parts)
+    with con.writing(lake, f'drop view "{name}"') as tx:
+        schema = con.schema_entry(lake, tx, schema_name)
+        missing = _missing_view(tx, schema, name)
+        views.drop_view(tx, schema, name, if_exists=s.if_exists, missing=missing)
+    return _NOTHING
+
+
+def rename_view(con: Connection, s: st.RenameView) -> RowSet:
+    """ALTER VIEW … RENAME TO."""
+    lake, schema_name, name = con.place(s.view)
+    with con.writing(lake, f'rename view "{name}"') as tx:
+        schema = con.schema_entry(lake, tx, schema_name)
+        view = tx.local.find_view(schema.schema_id, name)
+        if view is not None:
+            views.rename_view(tx, schema, view, s.to)
+        elif not s.if_exists:
+            raise _missing_view(tx, schema, name)
+    return _NOTHING
+
+
+def _missing_view(tx: Transaction, schema: SchemaEntry, name: str) -> TableNotFound:
+    known = [v.name for v in tx.local.views() if v.schema_id == schema.schema_id]
+    error = TableNotFound.named(name, where=f'schema "{schema.name}"', candidates=known)
+    return TableNotFound(error.message.replace("Table", "View", 1), hint=error.hint)
+
+
+def create_macro(con: Connection, s: st.CreateMacro) -> RowSet:
+    """CREATE MACRO."""
+    if s.temporary:
+        raise NotSupported("A lake has no temporary macros.")
+    lake, schema_name, name = con.place(s.parts)
+    with con.writing(lake, f'create macro "{name}"') as tx:
+        views.create_macro(
+            tx,
+            con.schema_entry(lake, tx, schema_name),
+            name,
+            [_implementation(body) for body in s.overloads],
+            or_replace=s.or_replace,
+            if_not_exists=s.if_not_exists,
+        )
+    return _NOTHING
+
+
+def _implementation(body: st.MacroBody) -> MacroImplementation:
+    return MacroImplementation(
+        "duckdb",
+        body.text,
+        "table" if body.is_table else "scalar",
+        tuple(_parameter(p) for p in body.parameters),
+    )
+
+
+def _parameter(p: st.MacroParameter) -> MacroParameter:
+    type_name = "unknown" if p.type is None else format_type(p.type)
+    if p.default is None:
+        return MacroParameter(p.name, type_name)
+    if not is_constant(p.default):
+        raise NotSupported(f'The default of the macro parameter "{p.name}" must be a constant.')
+    value = literal_value(p.default)
+    kinds = {bool: "boolean", int: "int32", str: "varchar", float: "float64"}
+    default_type = kinds.get(type(value), "varchar")
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**31:
+        default_type = "int64"
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return MacroParameter(p.name, type_name, text, default_type)
+
+
+def drop_macro(con: Connection, s: st.DropMacro) -> RowSet:
+    """DROP MACRO [TABLE]."""
+    lake, schema_name, name = con.place(s.parts)
+    with con.writing(lake, f'drop macro "{name}"') as tx:
+        schema = con.schema_entry(lake, tx, schema_name)
+        views.drop_macro(tx, schema, name, is_table=s.is_table, if_exists=s.if_exists)
+    return _NOTHING
+
+
+def comment(con: Connection, s: st.Comment) -> RowSet:
+    """COMMENT ON TABLE, VIEW or COLUMN."""
+    if s.kind not in ("table", "view", "column"):
+        raise NotSupported(f"COMMENT ON {s.kind.upper()} is not possible in a lake.")
+    parts, column = (s.parts[:-1], s.parts[-1]) if s.kind == "column" else (s.parts, None)
+    lake, schema_name, name = con.place(parts)
+    with con.writing(lake, f'comment on "{name}"') as tx:
+        target = _comment_target(con, tx, lake, schema_name, name, s.kind)
+        views.comment_on(tx, target, s.text, column=column)
+    return _NOTHING
+
+
+def _comment_target(
+    con: Connection, tx: Transaction, lake: Lake, schema_name: str, name: str, kind: str
+) -> TableEntry | ViewEntry:
+    schema = con.schema_entry(lake, tx, schema_name)
+    view = tx.local.find_view(schema.schema_id, name)
+    if view is not None and kind != "table":
+        return view
+    if kind == "view":
+        raise _missing_view(tx, schema, name)
+    return con.find_table(tx, lake, schema_name, name)[1]

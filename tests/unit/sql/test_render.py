@@ -1,0 +1,237 @@
+"""Tables become relations, scope by scope; each rewrite shows in the text."""
+
+from __future__ import annotations
+
+import pytest
+from sqlglot import exp
+
+from ducklake_spark.errors import InvalidInput, NotSupported
+from ducklake_spark.sql.parse import parse, parse_expression
+from ducklake_spark.sql.relations import Relation, TableFunctionCall, TableReference
+from ducklake_spark.sql.render import bind_variables, literal_value, render_expression, to_spark
+from ducklake_spark.sql.statements import Query
+
+
+class Recorder:
+    """Answers every question with a name and remembers it."""
+
+    def __init__(self, columns: tuple[str, ...] | None = None) -> None:
+        self.references: list[TableReference] = []
+        self.calls: list[TableFunctionCall] = []
+        self.columns = columns
+
+    def table(self, reference: TableReference) -> Relation:
+        self.references.append(reference)
+        name = f"v_{reference.parts[-1]}"
+        return Relation(name, hidden=reference.virtual_columns, columns=self.columns)
+
+    def table_function(self, call: TableFunctionCall) -> str:
+        self.calls.append(call)
+        return f"f_{call.parts[-1]}"
+
+
+def render(text: str, recorder: Recorder | None = None) -> str:
+    (statement,) = parse(text)
+    assert isinstance(statement, Query)
+    return to_spark(statement.tree, recorder or Recorder()).replace("`", "")
+
+
+def test_table_keeps_its_own_name_as_alias_when_it_has_none() -> None:
+    assert render("SELECT t.a, s.t.b, l.s.t.c FROM l.s.t") == "SELECT t.a, t.b, t.c FROM v_t AS t"
+
+
+def test_tables_of_one_name_are_told_apart_when_schemas_differ() -> None:
+    text = render("SELECT a.t.x, b.t.x FROM a.t JOIN b.t ON a.t.x = b.t.x")
+
+    assert text == "SELECT a.t.x, b.t.x FROM v_t AS a.t JOIN v_t AS b.t ON a.t.x = b.t.x"
+
+
+def test_struct_field_is_left_alone_when_no_table_has_that_name() -> None:
+    assert render("SELECT s.f.g FROM t") == "SELECT s.f.g FROM v_t AS t"
+
+
+def test_cte_is_no_table_in_its_scope_only() -> None:
+    recorder = Recorder()
+
+    render("WITH c AS (FROM t) SELECT * FROM c WHERE a IN (WITH d AS (FROM c) FROM d)", recorder)
+    assert [reference.parts for reference in recorder.references] == [("t",)]
+
+
+def test_cte_reads_the_table_of_its_own_name_when_not_recursive() -> None:
+    assert render("WITH t AS (FROM t) FROM t") == (
+        "WITH t AS (SELECT * FROM v_t AS t) SELECT * FROM t"
+    )
+
+
+def test_recursive_cte_reads_itself() -> None:
+    recorder = Recorder()
+
+    render("WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) FROM r", recorder)
+    assert recorder.references == []
+
+
+def test_inner_cte_shadows_table_only_inside() -> None:
+    recorder = Recorder()
+
+    render("SELECT * FROM (WITH t AS (SELECT 1) FROM t) x JOIN t ON true", recorder)
+    assert [reference.parts for reference in recorder.references] == [("t",)]
+
+
+def test_time_travel_is_handed_on() -> None:
+    recorder = Recorder()
+
+    render("FROM t AT (VERSION => 3), u AT (TIMESTAMP => now())", recorder)
+    first, second = (reference.at for reference in recorder.references)
+    assert first is not None and first.kind == "version"
+    assert literal_value(first.value) == 3
+    assert second is not None and second.kind == "timestamp"
+
+
+def test_table_function_gets_its_arguments() -> None:
+    recorder = Recorder()
+
+    text = render("FROM lake.changes('t', 1, a => 2, b := 'x', c = true) AS f", recorder)
+    (call,) = recorder.calls
+    assert call.parts == ("lake", "changes")
+    assert call.arguments == ("t", 1)
+    assert call.named == {"a": 2, "b": "x", "c": True}
+    assert text == "SELECT * FROM f_changes AS f"
+
+
+def test_statement_in_from_is_a_table_function() -> None:
+    recorder = Recorder()
+
+    render("FROM (DESCRIBE s.t) WHERE x", recorder)
+    assert recorder.calls[0].parts == ("describe",)
+    assert recorder.calls[0].arguments == ("DESCRIBE s.t",)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT rowid, * FROM t", "SELECT rowid, * EXCEPT (rowid) FROM v_t AS t"),
+        (
+            "SELECT t.* FROM t WHERE t.rowid = 1",
+            "SELECT t.* EXCEPT (rowid) FROM v_t AS t WHERE t.rowid = 1",
+        ),
+        (
+            "SELECT * FROM t JOIN u ON t.rowid = u.id",
+            "SELECT t.* EXCEPT (rowid), u.* FROM v_t AS t JOIN v_u AS u ON t.rowid = u.id",
+        ),
+        (
+            "SELECT count(*) FROM t WHERE rowid = 1",
+            "SELECT COUNT(*) AS count_star() FROM v_t AS t WHERE rowid = 1",
+        ),
+        ("SELECT * FROM t", "SELECT * FROM v_t AS t"),
+    ],
+)  # fmt: skip
+def test_star_hides_virtual_columns_when_query_mentions_them(query: str, expected: str) -> None:
+    assert render(query) == expected
+
+
+def test_column_is_named_as_in_duckdb_when_it_has_no_alias() -> None:
+    assert render("SELECT A+1, count(*), UPPER(b), c FROM t") == (
+        "SELECT A + 1 AS (A + 1), COUNT(*) AS count_star(), UPPER(b) AS upper(b), c FROM v_t AS t"
+    )
+
+
+def test_virtual_column_belongs_to_the_named_table_only() -> None:
+    recorder = Recorder()
+
+    render("SELECT x.filename FROM t AS x, u WHERE EXISTS (SELECT rowid FROM w)", recorder)
+    found = {r.parts[-1]: r.virtual_columns for r in recorder.references}
+    assert found["t"] == {"filename", "rowid"}
+    assert found["w"] == {"rowid"}
+    assert "filename" not in found["u"]
+
+
+def test_real_column_is_shown_when_relation_hides_nothing() -> None:
+    class Real(Recorder):
+        def table(self, reference: TableReference) -> Relation:
+            return Relation("v")
+
+    assert render("SELECT filename, * FROM t", Real()) == "SELECT filename, * FROM v AS t"
+
+
+def test_columns_are_listed_when_star_replaces() -> None:
+    text = render("SELECT * REPLACE (a + 1 AS a) FROM t", Recorder(("a", "b")))
+
+    assert text == "SELECT a + 1 AS a, b AS b FROM v_t AS t"
+
+
+def test_star_is_refused_when_columns_are_unknown() -> None:
+    with pytest.raises(NotSupported, match="columns"):
+        render("SELECT * REPLACE (1 AS a) FROM t")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "FROM t ASOF JOIN u ON t.a >= u.a",
+        "FROM t POSITIONAL JOIN u",
+        "FROM t LIMIT 10%",
+        "PIVOT t ON a USING sum(b)",
+        "SELECT hash(a) FROM t",
+        "SELECT typeof(a + b) FROM t",
+    ],
+)
+def test_query_is_refused_when_spark_has_no_such_thing(query: str) -> None:
+    with pytest.raises(NotSupported):
+        render(query)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("7 // a", "(7 DIV NULLIF(`a`, 0))"),
+        ("7 % 2", "7 % 2"),
+        ("CAST(1.5 AS INT)", "CAST(ROUND(1.5, 0) AS INT)"),
+        ("a::UINTEGER::TIMESTAMP_S", None),
+        ("{'a': 1}", "NAMED_STRUCT('a', 1)"),
+        ("MAP {'a': 1}['a']", "MAP('a', 1)['a']"),
+        ("l[1]", "TRY_ELEMENT_AT(`l`, 1)"),
+        ("l[-1]", "TRY_ELEMENT_AT(`l`, -1)"),
+        ("TIMESTAMP '2020-01-01'", "CAST('2020-01-01' AS TIMESTAMP_NTZ)"),
+        ("'2020-01-01'::TIMESTAMPTZ", "CAST('2020-01-01' AS TIMESTAMP)"),
+        ("x::HUGEINT[]", "CAST(`x` AS ARRAY<DECIMAL(38, 0)>)"),
+        ("'\\x00a'::BLOB", "UNHEX('0061')"),
+        ("a LIKE 'x\\%'", "`a` LIKE 'x\\\\\\\\%'"),
+        ("count()", "COUNT(*)"),
+        ("list_transform(l, lambda x: x + 1)", "TRANSFORM(`l`, `x` -> `x` + 1)"),
+        ("'a' IN s", "CONTAINS(`s`, 'a')"),
+    ],
+)
+def test_expression_is_rewritten(expression: str, expected: str | None) -> None:
+    text = render_expression(parse_expression(expression))
+
+    if expected is not None:
+        assert text == expected
+
+
+def test_variables_and_parameters_become_constants() -> None:
+    tree = parse_expression("getvariable('X') + ? + ? + coalesce(getvariable('none'), 1)")
+
+    bound = bind_variables(tree, {"x": 5}, [6, 7])
+    assert bound.sql() == "5 + 6 + 7 + COALESCE(NULL, 1)"
+    assert "getvariable" in tree.sql(dialect="duckdb").lower()
+
+
+def test_named_parameters_are_bound_by_name() -> None:
+    bound = bind_variables(parse_expression("$a || $b"), {}, {"a": "x", "b": "y"})
+
+    assert bound.sql() == "'x' || 'y'"
+
+
+def test_parameter_without_value_is_an_error() -> None:
+    with pytest.raises(InvalidInput, match="has no value"):
+        bind_variables(parse_expression("? + ?"), {}, [1])
+
+
+def test_tree_is_not_changed_by_rendering() -> None:
+    (statement,) = parse("SELECT a / b FROM s.t")
+    assert isinstance(statement, Query)
+    before = statement.tree.sql()
+
+    to_spark(statement.tree, Recorder())
+    assert statement.tree.sql() == before
+    assert isinstance(statement.tree, exp.Select)

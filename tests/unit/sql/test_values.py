@@ -1,0 +1,136 @@
+"""Cells of VALUES take the type of their column."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from ducklake_spark.errors import ColumnMismatch, InvalidValue
+from ducklake_spark.model.schema import Default
+from ducklake_spark.model.types import parse_sql_type
+from ducklake_spark.sql import statements as st
+from ducklake_spark.sql.parse import parse
+from ducklake_spark.sql.values import DEFAULT, bind_values, constant_rows, values_query
+
+UTC = dt.timezone.utc
+
+
+def source(values: str) -> Any:
+    (statement,) = parse(f"INSERT INTO t VALUES {values}")
+    assert isinstance(statement, st.Insert)
+    return statement.source
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind", "expected"),
+    [
+        ("1.7", "INTEGER", 2),
+        ("-2.5", "INTEGER", -3),
+        ("2.5e0", "INTEGER", 2),
+        ("' 12 '", "BIGINT", 12),
+        ("true", "INTEGER", 1),
+        ("18446744073709551615", "UBIGINT", 2**64 - 1),
+        ("5", "VARCHAR", "5"),
+        ("1.50", "VARCHAR", "1.50"),
+        ("true", "VARCHAR", "true"),
+        ("1", "BOOLEAN", True),
+        ("'no'", "BOOLEAN", False),
+        ("1.005", "DECIMAL(10,2)", Decimal("1.01")),
+        ("3", "DECIMAL(10,2)", Decimal("3.00")),
+        ("'nan'", "DOUBLE", None),
+        ("1", "DOUBLE", 1.0),
+        ("'2020-1-2'", "DATE", dt.date(2020, 1, 2)),
+        ("DATE '2020-01-02'", "TIMESTAMP", dt.datetime(2020, 1, 2)),
+        ("'2020-01-02 03:04:05.5'", "TIMESTAMP", dt.datetime(2020, 1, 2, 3, 4, 5, 500000)),
+        ("'2020-01-02 00:00:00+02'", "TIMESTAMP", dt.datetime(2020, 1, 1, 22)),
+        ("'2020-01-02 00:00:00+02'", "TIMESTAMPTZ", dt.datetime(2020, 1, 1, 22, tzinfo=UTC)),
+        ("'9:05'", "TIME", "09:05:00"),
+        ("'a\\x00'", "BLOB", b"a\x00"),
+        ("'{\"a\": 1}'", "JSON", '{"a": 1}'),
+        ("['1', NULL]", "INTEGER[]", [1, None]),
+        ("{'B': 2}", "STRUCT(a INTEGER, b VARCHAR)", {"a": None, "b": "2"}),
+        ("MAP {'k': '1'}", "MAP(VARCHAR, INTEGER)", {"k": 1}),
+        ("NULL", "INTEGER", None),
+    ],
+)  # fmt: skip
+def test_constant_is_converted_as_in_duckdb(cell: str, kind: str, expected: Any) -> None:
+    rows = constant_rows(source(f"({cell})"), [parse_sql_type(kind)])
+
+    assert rows is not None
+    if cell == "'nan'":
+        assert rows[0][0] != rows[0][0]
+    else:
+        assert rows == [(expected,)]
+        assert type(rows[0][0]) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        ("300", "UTINYINT"),
+        ("-1", "UINTEGER"),
+        ("'x'", "INTEGER"),
+        ("1000", "DECIMAL(4,2)"),
+        ("'maybe'", "BOOLEAN"),
+        ("'2020-13-01'", "DATE"),
+        ("'no json'", "JSON"),
+        ("'no uuid'", "UUID"),
+        ("{'z': 1}", "STRUCT(a INTEGER)"),
+        ("'\\y'", "BLOB"),
+    ],
+)
+def test_constant_is_refused_when_column_cannot_hold_it(cell: str, kind: str) -> None:
+    with pytest.raises(InvalidValue):
+        constant_rows(source(f"({cell})"), [parse_sql_type(kind)])
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        ("now()", "TIMESTAMP"),
+        ("1 + 1", "INTEGER"),
+        ("'2020-01-01'", "TIMESTAMPTZ"),
+        ("'[1]'", "INTEGER[]"),
+    ],
+)
+def test_rows_are_not_constant_when_spark_has_to_compute(cell: str, kind: str) -> None:
+    assert constant_rows(source(f"({cell})"), [parse_sql_type(kind)]) is None
+
+
+def test_each_cell_is_cast_to_the_carrier() -> None:
+    types = [
+        parse_sql_type(name) for name in ("INTEGER", "UINTEGER", "VARCHAR", "BLOB", "INTEGER[]")
+    ]
+
+    (first, second) = bind_values(
+        source("(1.7, 5, 'it''s', 'a', [1]), (NULL, DEFAULT, 1, NULL, [])"), types
+    )
+    assert first == (
+        "CAST(2 AS INT)", "CAST(5 AS BIGINT)", "CAST('it\\'s' AS STRING)", "CAST(X'61' AS BINARY)",
+        "CAST(ARRAY(CAST(1 AS INT)) AS ARRAY<INT>)",
+    )  # fmt: skip
+    assert second == (
+        "CAST(NULL AS INT)", DEFAULT, "CAST('1' AS STRING)", "CAST(NULL AS BINARY)",
+        "CAST(ARRAY() AS ARRAY<INT>)",
+    )  # fmt: skip
+
+
+def test_row_is_refused_when_it_has_too_few_values() -> None:
+    with pytest.raises(ColumnMismatch, match="row 2"):
+        bind_values(source("(1, 2), (3)"), [parse_sql_type("INTEGER")] * 2)
+
+
+def test_query_of_values_fills_defaults() -> None:
+    integer = parse_sql_type("INTEGER")
+    computed = Default("(1 + 2)", kind="expression")
+    targets = [("a", integer, Default("7")), ("b", integer, computed), ("c", integer, None)]
+
+    text = values_query(source("(DEFAULT, DEFAULT, DEFAULT)"), targets, "t")
+    assert text == (
+        "SELECT * FROM VALUES "
+        "(CAST(7 AS INT), CAST(CAST((1 + 2) AS INT) AS INT), CAST(NULL AS INT)) "
+        "AS v(`a`, `b`, `c`)"
+    )
