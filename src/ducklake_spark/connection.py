@@ -119,7 +119,7 @@ class Connection(Session):
 
     def append(self, name: str, df: DataFrame) -> int:
         """Add the rows of a DataFrame to a table, columns matched by name. Returns how many."""
-        from ducklake_spark.sql.defaults import default_columns
+        from ducklake_spark.execution.defaults import default_columns
 
         lake, schema, table_name = self.place(split_name(name))
         with self.writing(lake, f'append to table "{table_name}"') as tx:
@@ -145,13 +145,13 @@ class Connection(Session):
         A query gives a lazy pyspark DataFrame. Other statements are done at once; their outcome
         is a `Result`, which behaves as a DataFrame too.
         """
-        from ducklake_spark.sql.execute import execute
+        from ducklake_spark.execution.execute import execute
 
         return execute(self, text, params=params, dialect=dialect)
 
     def explain(self, text: str) -> str:
         """How a query would run: the files and bytes it reads of how many, and Spark's plan."""
-        from ducklake_spark.sql.execute import explain
+        from ducklake_spark.execution.execute import explain
 
         return explain(self, text)
 

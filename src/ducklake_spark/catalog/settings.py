@@ -15,7 +15,9 @@ class Settings:
 
     values: dict[tuple[str | None, int | None, str], str]
 
-    def get(self, key: str, *, schema_id: int | None = None, table_id: int | None = None) -> str | None:
+    def get(
+        self, key: str, *, schema_id: int | None = None, table_id: int | None = None
+    ) -> str | None:
         """The value in force for a table: its own, else its schema's, else the lake's."""
         for scope in (("table", table_id), ("schema", schema_id), (None, None)):
             value = self.values.get((*scope, key))

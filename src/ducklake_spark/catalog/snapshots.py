@@ -42,9 +42,7 @@ def load_snapshot_at_version(db: Database, version: int) -> Snapshot:
         f"SELECT {_COLUMNS} FROM {db.table('ducklake_snapshot')} WHERE snapshot_id = ?", (version,)
     )
     if not rows:
-        raise SnapshotNotFound(
-            f"No snapshot found at version {version}.", hint=_available(db)
-        )
+        raise SnapshotNotFound(f"No snapshot found at version {version}.", hint=_available(db))
     return _snapshot(db, rows[0])
 
 

@@ -91,7 +91,6 @@ class CatalogState:
         return self._histories[table_id]
 
 
-
 Named = TypeVar("Named", TableName, ViewEntry, MacroEntry)
 
 

@@ -67,9 +67,7 @@ def apply_create_table(commit: CommitRows, change: CreateTable) -> None:
     )
     for column in table.schema.columns:
         _insert_column(commit, table_id, column, parent=None)
-    commit.insert(
-        "ducklake_schema_versions", commit.snapshot_id, commit.schema_version, table_id
-    )
+    commit.insert("ducklake_schema_versions", commit.snapshot_id, commit.schema_version, table_id)
     if table.partition:
         _insert_partition(commit, table_id, table.partition)
     if table.sort:

@@ -40,17 +40,13 @@ def apply_create_macro(commit: CommitRows, change: CreateMacro) -> None:
     macro = change.macro
     macro_id = commit.take_catalog_id(macro.macro_id)
     schema_id = commit.real_id(macro.schema_id)
-    commit.insert(
-        "ducklake_macro", schema_id, macro_id, macro.name, commit.snapshot_id, None
-    )
+    commit.insert("ducklake_macro", schema_id, macro_id, macro.name, commit.snapshot_id, None)
     _insert_implementations(commit, macro_id, macro)
 
 
 def _insert_implementations(commit: CommitRows, macro_id: int, macro: MacroEntry) -> None:
     for impl_id, impl in enumerate(macro.implementations):
-        commit.insert(
-            "ducklake_macro_impl", macro_id, impl_id, impl.dialect, impl.sql, impl.type
-        )
+        commit.insert("ducklake_macro_impl", macro_id, impl_id, impl.dialect, impl.sql, impl.type)
         for index, parameter in enumerate(impl.parameters):
             commit.insert(
                 "ducklake_macro_parameters",

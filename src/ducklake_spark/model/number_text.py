@@ -140,6 +140,13 @@ def to_float32(number: float) -> float:
         return math.copysign(math.inf, number)
 
 
+def _halfways(number: float) -> tuple[float, ...]:
+    """The points halfway to both neighbours among the 32-bit numbers; exact in 64 bits."""
+    bits = struct.unpack("<I", struct.pack("<f", number))[0]
+    near = [b for b in (bits - 1, bits + 1) if 0 <= b < 2**32]
+    return tuple((struct.unpack("<f", struct.pack("<I", b))[0] + number) / 2 for b in near)
+
+
 def format_float(value: float, name: str) -> str:
     """The shortest text that reads back to the same number.
 
@@ -151,8 +158,10 @@ def format_float(value: float, name: str) -> str:
         return repr(number)
     if to_float32(number) != number:
         raise InvalidValue(f"{number} does not fit a float32 without rounding.")
+    halfways = _halfways(number)
     for digits in range(1, 9):
         short = float(f"{number:.{digits}g}")
-        if to_float32(short) == number:
+        # DuckDB does not trust a text that lies just between two numbers.
+        if to_float32(short) == number and short not in halfways:
             return repr(short)
     return repr(float(f"{number:.9g}"))

@@ -41,9 +41,7 @@ def plan_layout(settings: Settings, table: TableEntry, directory: str) -> WriteL
         "hive": None if option("hive_file_pattern") != "false" else False,
     }
     stored = {key: value for key, value in given.items() if value is not None}
-    return WriteLayout(
-        table.schema, directory, table.name, partition=table.partition, **stored
-    )
+    return WriteLayout(table.schema, directory, table.name, partition=table.partition, **stored)
 
 
 def _number(text: str | None) -> int | None:

@@ -81,7 +81,11 @@ def _convert(name: str, value: Any) -> Any:
         if "int" in kind:
             return int(value)
         if "datetime" in kind:
-            return value if isinstance(value, dt.datetime) else parse_text(str(value), ScalarType("timestamptz"))
+            return (
+                value
+                if isinstance(value, dt.datetime)
+                else parse_text(str(value), ScalarType("timestamptz"))
+            )
     except (KeyError, ValueError, TypeError):
         raise UnknownOption(f"{name.upper()} cannot take the value {value!r}.") from None
     return str(value)

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ducklake_spark.commit.transaction import Transaction
-from ducklake_spark.errors import AlreadyExists, InvalidInput, NotFound, NotSupported, SchemaNotFound
+from ducklake_spark.errors import (
+    AlreadyExists,
+    InvalidInput,
+    NotFound,
+    NotSupported,
+    SchemaNotFound,
+)
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.changes import (
     CreateSchema,

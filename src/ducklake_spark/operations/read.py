@@ -179,7 +179,9 @@ def _inlined_frame(
 ) -> DataFrame:
     columns = list(table.schema.columns)
     extra = [Column(-1 - i, name, _virtual_type(name)) for i, name in enumerate(virtual_columns)]
-    values = [(*row.values, *(_virtual_value(row, name) for name in virtual_columns)) for row in rows]
+    values = [
+        (*row.values, *(_virtual_value(row, name) for name in virtual_columns)) for row in rows
+    ]
     return local_frame(spark, [*columns, *extra], values)
 
 

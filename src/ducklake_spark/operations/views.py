@@ -95,9 +95,7 @@ def create_macro(
                 f'Macro with name "{name}" already exists.', hint="use CREATE OR REPLACE MACRO."
             )
         tx.stage(DropMacro(existing))
-    macro = MacroEntry(
-        tx.local.provisional_id(), schema.schema_id, name, tuple(implementations)
-    )
+    macro = MacroEntry(tx.local.provisional_id(), schema.schema_id, name, tuple(implementations))
     tx.stage(CreateMacro(macro, schema.name))
 
 

@@ -91,13 +91,13 @@ def needs_absence(column: Column, *, nested: bool = False) -> bool:
     """Whether we must know which files lack the column, since the reader does not do it right.
 
     Spark's reader puts a default in the place of a missing column, but not inside structs, and
-    not for decimals of more digits than a BIGINT has.
+    not for binary values and decimals of more digits than a BIGINT has.
     """
     if column.initial_default is None:
         return False
     kind = parse_type(column.type_name) if not column.children else None
     wide = isinstance(kind, DecimalType) and kind.precision > 18
-    return nested or wide or column.type_name.lower() == "uint64"
+    return nested or wide or column.type_name.lower() in ("uint64", "uuid", "blob")
 
 
 def _aliased(column: Column, ids: AbstractSet[int]) -> Column:

@@ -144,9 +144,7 @@ def _interval_text(value: Column, source: T.DataType) -> Column:
     return value.cast("string")
 
 
-def _convert_struct(
-    value: Column, source: T.StructType, target: DataType, *, where: str
-) -> Column:
+def _convert_struct(value: Column, source: T.StructType, target: DataType, *, where: str) -> Column:
     fields = target.fields  # type: ignore[union-attr]
     by_name = {field.name.lower(): field for field in source.fields}
     if {f.name.lower() for f in fields} == set(by_name):
@@ -160,9 +158,9 @@ def _convert_struct(
             f"{', '.join(source.names)}."
         )
     parts = [
-        convert(value.getField(given.name), given.dataType, f.type, where=f"{where}.{f.name}").alias(
-            f.name
-        )
+        convert(
+            value.getField(given.name), given.dataType, f.type, where=f"{where}.{f.name}"
+        ).alias(f.name)
         for f, given in pairs
     ]
     return F.when(value.isNotNull(), F.struct(*parts))
@@ -171,9 +169,7 @@ def _convert_struct(
 def _convert_map(value: Column, source: T.MapType, target: DataType, *, where: str) -> Column:
     key, item = target.key, target.value  # type: ignore[union-attr]
     keyed = F.transform_keys(value, lambda k, _: convert(k, source.keyType, key, where=where))
-    return F.transform_values(
-        keyed, lambda _, v: convert(v, source.valueType, item, where=where)
-    )
+    return F.transform_values(keyed, lambda _, v: convert(v, source.valueType, item, where=where))
 
 
 def _quoted(name: str) -> str:

@@ -11,15 +11,15 @@ from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from ducklake_spark.errors import DuckLakeError, InvalidInput, NotFound, NotSupported
+from ducklake_spark.execution.counts import answer_counts
+from ducklake_spark.execution.functions import call_function
+from ducklake_spark.execution.macros import MacroFinder, expand_macros, expand_table_macro
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import MacroEntry, SchemaEntry, ViewEntry
 from ducklake_spark.model.names import quote_identifier
 from ducklake_spark.operations.read import TableVersion, read_table
 from ducklake_spark.spark.failures import spark_failures
-from ducklake_spark.sql.counts import answer_counts
-from ducklake_spark.sql.functions import call_function
 from ducklake_spark.sql.literals import literal_value
-from ducklake_spark.sql.macros import MacroFinder, expand_macros, expand_table_macro
 from ducklake_spark.sql.parse import parse_query
 from ducklake_spark.sql.relations import At, Relation, TableFunctionCall, TableReference
 from ducklake_spark.sql.render import to_spark
@@ -185,9 +185,7 @@ class _Binder(MacroFinder):
             raise error
         return self._relation(self.con.spark.table(name))
 
-    def _relation(
-        self, frame: DataFrame, *, hidden: frozenset[str] = frozenset()
-    ) -> Relation:
+    def _relation(self, frame: DataFrame, *, hidden: frozenset[str] = frozenset()) -> Relation:
         name = f"_ducklake_{next(_numbers)}"
         frame.createOrReplaceTempView(name)
         self._views.append(name)

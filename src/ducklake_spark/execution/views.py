@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import InvalidInput, NotSupported, TableNotFound
+from ducklake_spark.execution.bind import CATALOG_PLACEHOLDER, Context, run_query
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import (
     MacroImplementation,
@@ -21,7 +22,6 @@ from ducklake_spark.model.types import format_type
 from ducklake_spark.operations import views
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.sql import statements as st
-from ducklake_spark.sql.bind import CATALOG_PLACEHOLDER, Context, run_query
 from ducklake_spark.sql.literals import is_constant, literal_value
 
 if TYPE_CHECKING:

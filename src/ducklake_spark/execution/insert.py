@@ -8,6 +8,8 @@ from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from ducklake_spark.errors import InvalidInput, NotSupported
+from ducklake_spark.execution.bind import run_query
+from ducklake_spark.execution.defaults import default_columns, default_text
 from ducklake_spark.model.entities import TableEntry
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import DataType, parse_sql_type
@@ -20,8 +22,6 @@ from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.tags import type_of_field
 from ducklake_spark.sql import statements as st
-from ducklake_spark.sql.bind import run_query
-from ducklake_spark.sql.defaults import default_columns, default_text
 from ducklake_spark.sql.values import DEFAULT, bind_values, constant_rows
 
 if TYPE_CHECKING:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from pyspark.sql import DataFrame
 
 from ducklake_spark.errors import InvalidInput, NotSupported
+from ducklake_spark.execution import views
+from ducklake_spark.execution.bind import run_query
+from ducklake_spark.execution.explain import explain_frame
+from ducklake_spark.execution.functions import call_lake_function
+from ducklake_spark.execution.insert import create_table, insert
+from ducklake_spark.execution.parameters import bind_parameters
 from ducklake_spark.operations import describe, objects
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.result import Result
 from ducklake_spark.sql import statements as st
-from ducklake_spark.sql import views
-from ducklake_spark.sql.bind import run_query
-from ducklake_spark.sql.explain import explain_frame
-from ducklake_spark.sql.functions import call_lake_function
-from ducklake_spark.sql.insert import create_table, insert
-from ducklake_spark.sql.parameters import bind_parameters
 from ducklake_spark.sql.parse import parse
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Run statements: each one calls an operation; queries become DataFrames of Spark."""
