@@ -1,4 +1,4 @@
-"""The outcome of a statement that is not a query: rows known on the driver, a DataFrame on demand."""
+"""The outcome of a statement that is no query: rows on the driver, a DataFrame on demand."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ DEFAULT_INLINING_ROW_LIMIT = 10
 
 @dataclass(frozen=True)
 class Settings:
-    """Every stored option by (scope, scope id, key); the scope of the lake itself is (None, None)."""
+    """Every stored option by (scope, scope id, key); for the lake itself both are None."""
 
     values: dict[tuple[str | None, int | None, str], str]
 

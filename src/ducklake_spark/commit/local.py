@@ -112,11 +112,8 @@ class LocalState:
     def find_macro(self, schema_id: int, name: str, *, is_table: bool) -> MacroEntry | None:
         """The scalar or table macro of that name, whatever its case."""
         wanted = name.lower()
-        for macro in self.macros():
-            if macro.schema_id == schema_id and macro.name.lower() == wanted:
-                if macro.is_table == is_table:
-                    return macro
-        return None
+        places = (m for m in self.macros() if m.schema_id == schema_id and m.is_table == is_table)
+        return next((macro for macro in places if macro.name.lower() == wanted), None)
 
     def find_table(self, schema_id: int, name: str) -> TableEntry | None:
         """The table of that name, whatever its case."""
@@ -139,7 +136,7 @@ class LocalState:
         """Files that this transaction has added to the table."""
         return list(self._files.get(table_id, ()))
 
-    def stage(self, change: Change) -> None:
+    def stage(self, change: Change) -> None:  # noqa: C901 - one case for each change
         """Make the change part of what this transaction sees and will commit."""
         self.changes.append(change)
         match change:

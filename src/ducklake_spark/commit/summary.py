@@ -30,7 +30,9 @@ def log_changes(
     return [_log(change, real_id) for change in changes]
 
 
-def _log(change: Change, real_id: Callable[[int], int]) -> LoggedChange:
+def _log(  # noqa: C901 - one case for each change
+    change: Change, real_id: Callable[[int], int]
+) -> LoggedChange:
     match change:
         case CreateSchema(schema):
             return LoggedChange(Kind.CREATED_SCHEMA, (schema.name,))

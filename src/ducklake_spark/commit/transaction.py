@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from ducklake_spark.catalog.snapshots import load_changes_since, load_latest_snapshot
@@ -103,11 +103,8 @@ class Transaction:
 
     def _commit_with_retries(self) -> Snapshot:
         for _ in self._retry.attempts():
-            try:
-                with self.db.transaction():
-                    return self._write_snapshot()
-            except SnapshotTaken:
-                continue
+            with suppress(SnapshotTaken), self.db.transaction():
+                return self._write_snapshot()
         raise CommitRetriesExceeded(
             f"The commit was tried {self._retry.max_retry_count + 1} times, and each time another "
             "writer was first.",

@@ -1,4 +1,4 @@
-"""EXPLAIN: how many files and bytes of how many a query reads, what excluded the others, the plan."""
+"""EXPLAIN: how many files and bytes of how many a query reads, and what excluded the others."""
 
 from __future__ import annotations
 

@@ -69,6 +69,13 @@ def _as_mapping(option: str, value: Any) -> Mapping[str, Any]:
     return value
 
 
+def _moment(value: Any) -> dt.datetime:
+    if isinstance(value, dt.datetime):
+        return value
+    moment: dt.datetime = parse_text(str(value), ScalarType("timestamptz"))
+    return moment
+
+
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 

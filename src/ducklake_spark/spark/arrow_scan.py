@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql import types as T
 from pyspark.sql.types import LongType, StructField, StructType
 
 from ducklake_spark.parquet.read import FileRead, read_batches

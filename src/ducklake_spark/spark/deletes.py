@@ -7,7 +7,7 @@ from typing import Final
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
 from ducklake_spark.model.schema import Column

@@ -97,7 +97,7 @@ def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
 
 
 def _column_not_found(error: Exception, action: str) -> DuckLakeError:
-    told = getattr(error, "getMessageParameters", dict)() or {}
+    told: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
     name = str(told.get("objectName", "")).strip("`")
     near = did_you_mean(name, re.findall(r"`([^`]+)`", str(told.get("proposal", ""))))
     return errors.ColumnNotFound(f'Cannot {action}: column "{name}" does not exist.', hint=near)

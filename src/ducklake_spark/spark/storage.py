@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,

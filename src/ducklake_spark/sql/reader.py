@@ -172,7 +172,8 @@ class Reader:
 
     def expression(self) -> exp.Expr:
         """Any scalar expression."""
-        return self._required(self.parser._parse_assignment(), "expected an expression")
+        tree = self._required(self.parser._parse_assignment(), "expected an expression")
+        return self._marked(tree)
 
     def operand(self) -> exp.Expr:
         """An expression without AND, OR, NOT or IS at its top: what DEFAULT takes."""
@@ -189,8 +190,15 @@ class Reader:
         tree = self.parser._parse_statement() if self.at_query else None
         if not isinstance(tree, (exp.Query, exp.Values, exp.Pivot)):
             self.fail("expected a query")
-        if not self.is_spark:
-            note_names(tree, self.parser._tokens[start : self.mark()], self.sql)
+        if self.is_spark:
+            return self._marked(tree)
+        note_names(tree, self.parser._tokens[start : self.mark()], self.sql)
+        return tree
+
+    def _marked(self, tree: exp.Expr) -> exp.Expr:
+        """Note that a tree has Spark's meaning already and must not be rewritten."""
+        if self.is_spark:
+            tree.meta["spark_dialect"] = True
         return tree
 
     def _required(self, tree: exp.Expr | None, reason: str) -> exp.Expr:

@@ -42,13 +42,25 @@ def to_spark(tree: exp.Expr, resolve: Resolver) -> str:
     Raises:
         NotSupported: for what Spark cannot do with DuckDB's meaning.
     """
-    root = name_projections(_rooted(tree))
-    return _generate(rewrite(replace_sources(root, resolve)))
+    root = _rooted(tree)
+    if _is_spark(root):
+        return _plain(replace_sources(root, resolve))
+    return _generate(rewrite(replace_sources(name_projections(root), resolve)))
 
 
 def render_expression(expression: exp.Expr) -> str:
     """The Spark SQL text of a scalar expression that reads no table."""
-    return _generate(rewrite(_rooted(expression)))
+    root = _rooted(expression)
+    return _plain(root) if _is_spark(root) else _generate(rewrite(root))
+
+
+def _is_spark(root: exp.Expr) -> bool:
+    """Whether the text was given in Spark's dialect, so that it means what it says there."""
+    return any(node.meta.get("spark_dialect") for node in root.walk())
+
+
+def _plain(root: exp.Expr) -> str:
+    return str(root.this.sql(dialect="spark", identify=True))
 
 
 def _rooted(tree: exp.Expr) -> exp.Expr:

@@ -235,3 +235,11 @@ def test_tree_is_not_changed_by_rendering() -> None:
     to_spark(statement.tree, Recorder())
     assert statement.tree.sql() == before
     assert isinstance(statement.tree, exp.Select)
+
+
+def test_query_keeps_its_meaning_when_given_in_the_dialect_of_spark() -> None:
+    (statement,) = parse("SELECT a / 2, l[0], log(a) FROM s.t", dialect="spark")
+    assert isinstance(statement, Query)
+
+    text = to_spark(statement.tree, Recorder()).replace("`", "")
+    assert text == "SELECT a / 2, l[0], LN(a) FROM v_t AS t"
