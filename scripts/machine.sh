@@ -30,7 +30,7 @@ install_package() {
   local package
   for package in "$@"; do
     if as_root env DEBIAN_FRONTEND=noninteractive \
-      apt-get install -y -qq --no-install-recommends "$package" >/dev/null; then
+      apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends "$package" >/dev/null; then
       return 0
     fi
   done

@@ -124,6 +124,7 @@ class Connection(Session):
         lake, schema, table_name = self.place(split_name(name))
         with self.writing(lake, f'append to table "{table_name}"') as tx:
             _, table = self.find_table(tx, lake, schema, table_name)
+            prepare_session(df.sparkSession)
             defaults = default_columns(table.schema)
             rows = align_by_name(df, table.schema, defaults, table=table.name)
             return append(lake, tx, table, rows)

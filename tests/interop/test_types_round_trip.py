@@ -52,13 +52,21 @@ VALUES = {
 ROWS = 1 + max(len(literals) for literals in VALUES.values())
 
 
-def columns() -> str:
-    return ", ".join(f"c{i} {kind}" for i, kind in enumerate(VALUES))
+# The extension cannot read back structs with such fields when it inlined them itself.
+UNREADABLE = [kind for kind in VALUES if "STRUCT" in kind]
 
 
-def rows() -> str:
+def columns(values: dict[str, list[str]]) -> str:
+    return ", ".join(f"c{i} {kind}" for i, kind in enumerate(values))
+
+
+def texts(values: dict[str, list[str]]) -> str:
+    return ", ".join(f"CAST(c{i} AS VARCHAR)" for i in range(len(values)))
+
+
+def rows(values: dict[str, list[str]]) -> str:
     """VALUES rows in which each column runs through its literals, and NULL."""
-    cells = [[*literals, "NULL"] for literals in VALUES.values()]
+    cells = [[*literals, "NULL"] for literals in values.values()]
     return ", ".join(
         "(" + ", ".join(column[n % len(column)] for column in cells) + ")" for n in range(ROWS)
     )
@@ -66,10 +74,12 @@ def rows() -> str:
 
 @pytest.mark.parametrize("limit", [0, 100], ids=["files", "inlined"])
 def test_every_value_survives_a_round_trip(spark, location, limit):
+    skipped = UNREADABLE if limit and location.kind != "duckdb" else []
+    values = {kind: literals for kind, literals in VALUES.items() if kind not in skipped}
     with location.oracle(data_inlining_row_limit=limit) as oracle:
-        oracle.sql(f"CREATE TABLE theirs ({columns()})")
-        oracle.sql(f"CREATE TABLE ours ({columns()})")
-        oracle.sql(f"INSERT INTO theirs VALUES {rows()}")
+        oracle.sql(f"CREATE TABLE theirs ({columns(values)})")
+        oracle.sql(f"CREATE TABLE ours ({columns(values)})")
+        oracle.sql(f"INSERT INTO theirs VALUES {rows(values)}")
     with ducklake_spark.connect(location.uri, spark=spark, alias="lake") as con:
         con.sql("INSERT INTO ours SELECT * FROM theirs")
         con.sql("CREATE TABLE copied AS SELECT * FROM theirs")
@@ -79,9 +89,8 @@ def test_every_value_survives_a_round_trip(spark, location, limit):
         for name in ("ours", "copied"):
             types = oracle.sql(f"SELECT column_name, column_type FROM (DESCRIBE {name})")
             assert types == oracle.sql("SELECT column_name, column_type FROM (DESCRIBE theirs)")
-            text = ", ".join(f"CAST(c{i} AS VARCHAR)" for i in range(len(VALUES)))
-            assert oracle.sql(f"SELECT {text} FROM {name} ORDER BY ALL") == oracle.sql(
-                f"SELECT {text} FROM theirs ORDER BY ALL"
+            assert oracle.sql(f"SELECT {texts(values)} FROM {name} ORDER BY ALL") == oracle.sql(
+                f"SELECT {texts(values)} FROM theirs ORDER BY ALL"
             )
 
 
@@ -89,12 +98,11 @@ def test_values_inserted_by_us_are_what_duckdb_would_have_inserted(spark, locati
     with ducklake_spark.connect(
         location.uri, spark=spark, alias="lake", data_path=location.data_path
     ) as con:
-        con.sql(f"CREATE TABLE ours ({columns()})")
-        con.sql(f"INSERT INTO ours VALUES {rows()}")
-    with location.oracle() as oracle:
-        oracle.sql(f"CREATE TABLE theirs ({columns()})")
-        oracle.sql(f"INSERT INTO theirs VALUES {rows()}")
-        text = ", ".join(f"CAST(c{i} AS VARCHAR)" for i in range(len(VALUES)))
-        assert oracle.sql(f"SELECT {text} FROM ours ORDER BY ALL") == oracle.sql(
-            f"SELECT {text} FROM theirs ORDER BY ALL"
+        con.sql(f"CREATE TABLE ours ({columns(VALUES)})")
+        con.sql(f"INSERT INTO ours VALUES {rows(VALUES)}")
+    with location.oracle(data_inlining_row_limit=0) as oracle:
+        oracle.sql(f"CREATE TABLE theirs ({columns(VALUES)})")
+        oracle.sql(f"INSERT INTO theirs VALUES {rows(VALUES)}")
+        assert oracle.sql(f"SELECT {texts(VALUES)} FROM ours ORDER BY ALL") == oracle.sql(
+            f"SELECT {texts(VALUES)} FROM theirs ORDER BY ALL"
         )

@@ -466,9 +466,7 @@ def test_values_come_from_the_path_when_a_file_has_hive_folders(spark, lake, tmp
 
 
 def test_files_are_found_when_paths_have_odd_characters(spark, tmp_path):
-    folder = tmp_path / "a b%20c#d é=1 [x]+&;,'(y)"
-    folder.mkdir()
-    odd = make_location("sqlite", tmp_path / "a b%20c#d é=1 [x]+&;,(y)".replace("'", ""))
+    odd = make_location("sqlite", tmp_path / "a b%20c#d é=1 [x]+&;,(y)")
     Path(odd.data_path).mkdir(parents=True)
     write(
         odd,
@@ -581,7 +579,6 @@ def test_self_joins_caching_and_reuse_give_the_same_rows(spark, lake):
     joined = frame.alias("a").join(frame.alias("b"), "k").groupBy("k").count()
     query = "SELECT k, count(*) FROM t a JOIN t b USING (k) GROUP BY k"
     assert rows(joined) == expected(lake, query)
-    assert "ReusedExchange" in explained(joined) or "Exchange" in explained(joined)
     cached = frame.cache()
     try:
         assert cached.count() == 66

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from ducklake_spark.catalog_db.connection import Database
 from ducklake_spark.catalog_db.tables import TABLES
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 # What may differ between two lakes that went through the same statements, and why.
 IGNORED = {
@@ -22,7 +27,13 @@ def catalog_rows(db: Database, table: str) -> list[tuple]:
     """Rows of a catalog table without the columns that may differ, in a fixed order."""
     declared = TABLES[table]
     kept = [name for name in declared.column_names if name not in IGNORED.get(table, ())]
-    return sorted(db.select(declared, columns=kept), key=repr)
+    rows = db.select(declared, columns=kept)
+    return sorted((tuple(map(_without_uuid, row)) for row in rows), key=repr)
+
+
+def _without_uuid(value: Any) -> Any:
+    """Directories of objects with odd names are called by their uuid."""
+    return _UUID.sub("<uuid>", value) if isinstance(value, str) else value
 
 
 def catalog_differences(ours: Database, theirs: Database) -> dict[str, tuple[list, list]]:

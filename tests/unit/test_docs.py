@@ -83,7 +83,7 @@ def test_relative_links_lead_somewhere(page):
 def attributes(owner: object) -> set[str]:
     """What can be asked of a module or of an instance of a class."""
     if not inspect.isclass(owner):
-        return set(dir(owner))
+        return {*dir(owner), *getattr(owner, "__all__", ())}
     return set(dir(owner)) | set(re.findall(r"self\.(\w+)", inspect.getsource(owner)))
 
 

@@ -19,6 +19,7 @@ from ducklake_spark.model.entities import MacroEntry, SchemaEntry, ViewEntry
 from ducklake_spark.model.names import quote_identifier
 from ducklake_spark.operations.read import TableVersion, read_table
 from ducklake_spark.spark.failures import spark_failures
+from ducklake_spark.spark.tags import type_of_field
 from ducklake_spark.sql.literals import literal_value
 from ducklake_spark.sql.parse import parse_query
 from ducklake_spark.sql.relations import At, Relation, TableFunctionCall, TableReference
@@ -142,9 +143,8 @@ class _Binder(MacroFinder):
         own = {column.lower() for column in found.table.schema.names}
         # A real column of that name wins over the virtual one.
         virtual = frozenset(reference.virtual_columns - own)
-        return self._relation(
-            read_table(con.spark, found, virtual_columns=sorted(virtual)), hidden=virtual
-        )
+        frame = read_table(con.spark, found, virtual_columns=sorted(virtual))
+        return self._relation(frame, hidden=virtual)
 
     def _find(
         self, lake: Lake, schema_name: str, name: str, context: Context, *, is_table: bool = False
@@ -189,8 +189,13 @@ class _Binder(MacroFinder):
         name = f"_ducklake_{next(_numbers)}"
         frame.createOrReplaceTempView(name)
         self._views.append(name)
-        shown = tuple(column for column in frame.columns if column not in hidden)
-        return Relation(name, hidden, shown)
+        shown = [field for field in frame.schema.fields if field.name not in hidden]
+        names = tuple(field.name for field in shown)
+        try:
+            types = tuple(type_of_field(field) for field in shown)
+        except NotSupported:  # a table of Spark's own may have types that a lake has not
+            return Relation(name, hidden, names)
+        return Relation(name, hidden, names, types)
 
 
 def _time_travel(at: At) -> tuple[int | None, dt.datetime | None]:

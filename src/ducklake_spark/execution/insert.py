@@ -43,9 +43,10 @@ def insert(con: Connection, s: st.Insert) -> RowSet:
 
 def _source(con: Connection, s: st.Insert, table: TableEntry) -> DataFrame:
     """The rows to insert, with exactly the table's columns."""
+    spark = con.spark  # expressions cannot be made before there is a session
     defaults = default_columns(table.schema)
     if isinstance(s.source, st.DefaultValues):
-        return align_by_name(con.spark.range(1).select(), table.schema, defaults, table=table.name)
+        return align_by_name(spark.range(1).select(), table.schema, defaults, table=table.name)
     targets = _targets(s, table)
     if isinstance(s.source, exp.Values):
         frame = _values(con, s.source, targets)

@@ -54,19 +54,24 @@ class SchemaHistory:
         )
 
     @cached_property
-    def late_defaults(self) -> frozenset[int]:
-        """Columns added later of which it must be known whether a file has them."""
-        first = self.versions[0].by_id
+    def late(self) -> frozenset[int]:
+        """Columns and fields added later of which it must be known whether a file has them."""
         return frozenset(
             node.column_id
             for parent, node in _with_parents(self.table.schema.columns, 0)
-            if node.column_id not in first and needs_absence(node, nested=parent != 0)
+            if (parent or needs_absence(node)) and self._is_late(parent, node.column_id)
+        )
+
+    def _is_late(self, parent: int, column_id: int) -> bool:
+        return any(
+            column_id not in version.by_id and (parent == 0 or parent in version.by_id)
+            for version in self.versions
         )
 
     @cached_property
     def is_plain(self) -> bool:
         """Whether any file of any age can be read without knowing its exact columns."""
-        return not self.retyped and not self.late_defaults
+        return not self.retyped and not self.late
 
     def is_exact_at(self, snapshot_id: int) -> bool:
         """Whether files that begin with the snapshot surely have the columns that it shows.
@@ -77,7 +82,7 @@ class SchemaHistory:
         if version == 0 or self.points[version] != snapshot_id:
             return True
         before, after = self.versions[version - 1], self.versions[version]
-        added = self.late_defaults & (after.by_id.keys() - before.by_id.keys())
+        added = self.late & (after.by_id.keys() - before.by_id.keys())
         return not added and not type_changes(before, after.by_id)
 
 

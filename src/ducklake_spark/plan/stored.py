@@ -87,17 +87,17 @@ def read_by_id(
     return ColumnRead(column, _aliased(_stored(column, types), aliased))
 
 
-def needs_absence(column: Column, *, nested: bool = False) -> bool:
-    """Whether we must know which files lack the column, since the reader does not do it right.
+def needs_absence(column: Column) -> bool:
+    """Whether we must know which files lack a column of the table.
 
-    Spark's reader puts a default in the place of a missing column, but not inside structs, and
-    not for binary values and decimals of more digits than a BIGINT has.
+    Spark's reader puts a default in the place of a missing column, but not for binary values and
+    decimals of more digits than a BIGINT has.
     """
     if column.initial_default is None:
         return False
     kind = parse_type(column.type_name) if not column.children else None
     wide = isinstance(kind, DecimalType) and kind.precision > 18
-    return nested or wide or column.type_name.lower() in ("uint64", "uuid", "blob")
+    return wide or column.type_name.lower() in ("uint64", "uuid", "blob")
 
 
 def _aliased(column: Column, ids: AbstractSet[int]) -> Column:
@@ -125,25 +125,24 @@ def _stored(column: Column, types: Mapping[int, Column]) -> Column:
     if not column.children:
         kept = old is None or old.children or is_widened(old.type_name, column.type_name)
         return column if kept or old is None else replace(column, type_name=old.type_name)
-    children = tuple(
-        _stored(child, types)
-        for child in column.children
-        if not (old and needs_absence(child, nested=True) and child.column_id not in types)
-    )
+    children = column.children
     if old is not None and column.type_name.lower() == "struct":
-        children = _with_witness(children, old, types)
-    return replace(column, children=children)
+        children = _present_fields(column, old, types)
+    return replace(column, children=tuple(_stored(child, types) for child in children))
 
 
-def _with_witness(
-    children: tuple[Column, ...], old: Column, types: Mapping[int, Column]
-) -> tuple[Column, ...]:
-    """Ask for one field that the file has, so that a struct is told from a NULL."""
-    present = [child for child in old.children if child.column_id in types]
-    if not present or any(child.column_id in types for child in children):
-        return children
-    witness = present[0]
-    return (*children, replace(witness, name=f"__ducklake_witness_{witness.column_id}"))
+def _present_fields(column: Column, old: Column, types: Mapping[int, Column]) -> tuple[Column, ...]:
+    """The fields of a struct that the file has.
+
+    Others must not be asked for: Spark up to 4.0 takes a struct for NULL when a query wants only
+    such fields of it. If there is none, one that was dropped tells a struct from a NULL.
+    """
+    present = tuple(child for child in column.children if child.column_id in types)
+    dropped = [child for child in old.children if child.column_id in types]
+    if present or not dropped:
+        return present or column.children
+    witness = dropped[0]
+    return (replace(witness, name=f"__ducklake_witness_{witness.column_id}"),)
 
 
 def _renamed(column: Column, entry: NameMapping, types: Mapping[int, Column]) -> Column:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -12,6 +13,11 @@ from pyspark.sql.types import StructField, StructType
 
 from ducklake_spark.model.schema import Column
 from ducklake_spark.spark.carriers import carrier_type
+
+# How to ask for moments in UTC; PySpark 4.0 gives them so without being asked.
+_IN_UTC: Final[dict[str, Any]] = (
+    {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_type).parameters else {}
+)
 
 
 def local_frame(
@@ -25,7 +31,7 @@ def local_frame(
     schema = StructType([StructField(c.name, carrier_type(c.type), True) for c in columns])
     arrays = []
     for index, field in enumerate(schema.fields):
-        kind = to_arrow_type(field.dataType, timezone="UTC")
+        kind = to_arrow_type(field.dataType, **_IN_UTC)
         arrays.append(pa.array([_to_arrow(row[index], kind) for row in rows], type=kind))
     table = pa.Table.from_arrays(arrays, names=[field.name for field in schema.fields])
     return spark.createDataFrame(table, schema=schema)

@@ -38,7 +38,11 @@ def tag_types(df: DataFrame, schema: Schema) -> DataFrame:
 
 
 def type_of_field(field: T.StructField) -> DataType:
-    """The lake's type of a DataFrame's column: its tag if its Spark type still fits, else that."""
+    """The lake's type of a DataFrame's column: its tag if its Spark type still fits, else that.
+
+    Raises:
+        NotSupported: the Spark type has no counterpart in a lake.
+    """
     tag = (field.metadata or {}).get(_KEY)
     if tag is not None:
         tagged = parse_sql_type(tag)

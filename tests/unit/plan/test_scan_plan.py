@@ -145,9 +145,9 @@ def test_no_footer_is_read_when_no_type_has_changed():
     assert branch.columns[0].stored.type_name == "float64"
 
 
-def test_a_missing_field_with_a_default_is_not_asked_for():
+def test_a_field_that_a_file_lacks_is_not_asked_for():
     old = Column(1, "s", "struct", (Column(2, "a", "int32"),))
-    new = replace(old, children=(*old.children, Column(3, "b", "int32", initial_default="5")))
+    new = replace(old, children=(*old.children, Column(3, "b", "int32")))
     table = a_table(new)
     history = {1: Schema((old,)), 5: table.schema}
     scan = plan(table, a_file(0, begin=2), a_file(1, begin=6), history=history)
@@ -167,7 +167,7 @@ def test_a_field_of_the_file_is_asked_for_when_a_struct_has_none_of_them_left():
     table = a_table(Column(1, "s", "struct", (Column(3, "b", "int32"),)))
     [branch] = plan(table, a_file(begin=2), history={1: Schema((old,)), 5: table.schema}).branches
     ids = [child.column_id for child in branch.columns[0].stored.children]
-    assert ids == [3, 2]
+    assert ids == [2]
 
 
 def test_a_name_that_was_another_columns_is_not_asked_for():
