@@ -9,49 +9,20 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-
-from pyspark.sql import DataFrame, SparkSession
+from common import generate_lineitem, start_spark
+from pyspark.sql import DataFrame
 
 from ducklake_spark.model.schema import Schema, build_column
 from ducklake_spark.plan.layout import WriteLayout
 from ducklake_spark.spark.carriers import from_spark_type
 from ducklake_spark.spark.write import write_files
-
-DATA = Path(__file__).parent / "data"
-
-
-def generate_lineitem(scale: str) -> Path:
-    """The Parquet file of lineitem at a scale factor, made on first use."""
-    directory = DATA / f"tpch-sf{scale}"
-    path = directory / "lineitem.parquet"
-    if not path.exists():
-        tool = Path(sys.executable).parent / "tpchgen-cli"
-        wanted = ["parquet", "-s", scale, "--tables", "lineitem"]
-        subprocess.run([tool, *wanted, "--output-dir", directory], check=True)
-    return path
-
-
-def start_spark() -> SparkSession:
-    """A local session on two cores."""
-    return (
-        SparkSession.builder.master("local[2]")
-        .appName("bench_append")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.memory", "4g")
-        .config("spark.log.level", "ERROR")
-        .getOrCreate()
-    )
 
 
 def schema_of(df: DataFrame) -> Schema:
@@ -77,7 +48,7 @@ def measure(write: Callable[[str], object]) -> tuple[float, int]:
 def run(scale: str, runs: int) -> dict[str, object]:
     """Alternate the two writers, after one warm-up of each on a few rows."""
     path = generate_lineitem(scale)
-    spark = start_spark()
+    spark = start_spark("bench_append")
     df = spark.read.parquet(str(path))
     schema = schema_of(df)
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from common import alternate, generate_lineitem, start_spark
 from pyspark.sql import DataFrame, SparkSession
-from tpch import lineitem_path
 
 import ducklake_spark
 
@@ -37,10 +36,10 @@ QUERIES = {
 def main() -> None:
     """Build the lake if it is not there, then measure."""
     options = argparse.ArgumentParser()
-    options.add_argument("--scale", type=float, default=1)
+    options.add_argument("--scale", default="1")
     options.add_argument("--runs", type=int, default=5)
     given = options.parse_args()
-    spark = start_spark()
+    spark = start_spark("bench_scan")
     con, files = build_lake(spark, given.scale)
     spark.read.parquet(*files).createOrReplaceTempView("floor")
     results = {}
@@ -57,30 +56,13 @@ def main() -> None:
     spark.stop()
 
 
-def start_spark() -> SparkSession:
-    """A quiet local session."""
-    builder = SparkSession.builder.master("local[2]").appName("bench")
-    for key, value in {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.driver.memory": "6g",
-        "spark.sql.session.timeZone": "UTC",
-    }.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
-
-
-def build_lake(spark: SparkSession, scale: float) -> tuple[ducklake_spark.Connection, list[str]]:
+def build_lake(spark: SparkSession, scale: str) -> tuple[ducklake_spark.Connection, list[str]]:
     """A lake with lineitem, loaded by us; and its files."""
-    folder = Path(__file__).parent / "data" / f"lake-{scale:g}"
+    folder = Path(__file__).parent / "data" / f"lake-{scale}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    con = ducklake_spark.connect(
-        f"ducklake:{folder}/bench.ducklake", spark=spark, alias="lake"
-    )
-    spark.read.parquet(str(lineitem_path(scale))).createOrReplaceTempView("source")
+    con = ducklake_spark.connect(f"ducklake:{folder}/bench.ducklake", spark=spark, alias="lake")
+    spark.read.parquet(str(generate_lineitem(scale))).createOrReplaceTempView("source")
     con.sql("CREATE TABLE lineitem AS SELECT * FROM source")
     files = con.sql("SELECT data_file FROM ducklake_list_files('lake', 'lineitem')").collect()
     return con, [row[0] for row in files]
@@ -95,19 +77,6 @@ def timed_query(make: Callable[[], DataFrame]) -> Callable[[], float]:
         return time.perf_counter() - start
 
     return run
-
-
-def alternate(
-    first: Callable[[], float], second: Callable[[], float], runs: int
-) -> tuple[float, float]:
-    """Medians of both sides, run in turns after a warm-up of each."""
-    for warm_up in (first, second, first, second):
-        warm_up()
-    times = [(first(), second()) for _ in range(runs)]
-    return (
-        statistics.median(pair[0] for pair in times),
-        statistics.median(pair[1] for pair in times),
-    )
 
 
 if __name__ == "__main__":

@@ -12,8 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ducklake_spark.commit.transaction import CommitMessage
 from ducklake_spark.errors import InvalidInput
-from ducklake_spark.model.literals import parse_text
-from ducklake_spark.model.types import ScalarType
+from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.operations.append import append
 from ducklake_spark.operations.describe import RowSet, snapshots
 from ducklake_spark.operations.read import read_table
@@ -109,11 +108,7 @@ class Connection(Session):
             timestamp: a moment, for time travel: the newest snapshot not younger than it.
             virtual_columns: such as ``["rowid"]``: columns to add that no SELECT * shows.
         """
-        moment = (
-            parse_text(timestamp, ScalarType("timestamptz"))
-            if isinstance(timestamp, str)
-            else timestamp
-        )
+        moment = parse_moment(timestamp) if isinstance(timestamp, str) else timestamp
         found = self.table_version(split_name(name), version=version, timestamp=moment)
         return read_table(self.spark, found, virtual_columns=tuple(virtual_columns))
 

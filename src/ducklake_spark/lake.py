@@ -47,6 +47,7 @@ class Lake:
     read_only: bool = False
     pinned: Snapshot | None = None  # attached at a past snapshot
     inlining_row_limit: int | None = None  # given at ATTACH: for this session only
+    metadata_catalog: str | None = None  # the name for the catalog's own tables, if one was given
     _states: OrderedDict[int, CatalogState] = field(default_factory=OrderedDict)
 
     def latest(self) -> Snapshot:

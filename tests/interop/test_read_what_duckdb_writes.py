@@ -24,7 +24,8 @@ DELETES = [
 ]
 
 EVOLUTION = [
-    "CREATE TABLE t (id INTEGER, s STRUCT(a INTEGER, b VARCHAR), l INTEGER[], old VARCHAR, f FLOAT)",
+    "CREATE TABLE t (id INTEGER, s STRUCT(a INTEGER, b VARCHAR), l INTEGER[], old VARCHAR, "
+    "f FLOAT)",
     "INSERT INTO t SELECT i, {'a': i, 'b': 'b' || i}, [i, NULL, i + 1], 'o' || i, i / 3 "
     "FROM range(50) r(i)",
     "INSERT INTO t VALUES (100, {'a': 1, 'b': 'its'}, [], 'inlined', 0.1)",
@@ -33,7 +34,8 @@ EVOLUTION = [
     "ALTER TABLE t RENAME COLUMN old TO renamed",
     "ALTER TABLE t ALTER COLUMN id SET DATA TYPE BIGINT",
     "ALTER TABLE t ALTER COLUMN f SET DATA TYPE DOUBLE",
-    "INSERT INTO t SELECT i + 5000000000, {'a': i, 'b': NULL}, [], 'n' || i, i, 'e' FROM range(20) r(i)",
+    "INSERT INTO t SELECT i + 5000000000, {'a': i, 'b': NULL}, [], 'n' || i, i, 'e' "
+    "FROM range(20) r(i)",
     "ALTER TABLE t DROP COLUMN renamed",
     "ALTER TABLE t ADD COLUMN renamed INTEGER",
     "ALTER TABLE t ADD COLUMN s.c DOUBLE",

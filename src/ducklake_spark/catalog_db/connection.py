@@ -191,22 +191,42 @@ class Database:
         with self._lock:
             if not self._in_transaction:
                 return self._fetch_batch_alone(statements)
-            for statement in statements:
-                self._note(statement.sql)
-            self.round_trips += self._batched
             with self._errors():
-                return self._session.rows_of_all(
-                    [(each.sql, self._encoded(each.params)) for each in statements]
-                )
+                return self._fetch_all(statements)
 
     def _fetch_batch_alone(self, statements: Sequence[Statement]) -> list[list[Row]]:
+        read = self._fetch_at_once if self.dialect.batches else self._fetch_in_turn
         try:
-            with self.reading():
-                return self.fetch_batch(statements)
+            return read(statements)
         except CatalogUnreachable:
-            # Lost while idle, as in `fetch`.
-            with self.reading():
-                return self.fetch_batch(statements)
+            return read(statements)  # lost while idle, as in `fetch`
+
+    def _fetch_in_turn(self, statements: Sequence[Statement]) -> list[list[Row]]:
+        with self.reading():
+            return self.fetch_batch(statements)
+
+    def _fetch_at_once(self, statements: Sequence[Statement]) -> list[list[Row]]:
+        """A whole reading transaction, from BEGIN to COMMIT, in one round trip."""
+        self._prepare()
+        frame = (Statement(self.dialect.begin_read), *statements, Statement("COMMIT"))
+        self._batched = True
+        try:
+            with self._errors():
+                return self._fetch_all(frame)[1:-1]
+        except BaseException:
+            self._batched = False
+            self._roll_back()
+            raise
+        finally:
+            self._batched = False
+
+    def _fetch_all(self, statements: Sequence[Statement]) -> list[list[Row]]:
+        for statement in statements:
+            self._note(statement.sql)
+        self.round_trips += self._batched
+        return self._session.rows_of_all(
+            [(each.sql, self._encoded(each.params)) for each in statements]
+        )
 
     def select(
         self,
@@ -264,26 +284,30 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """A transaction that changes the catalog: commits at the end, rolls back on an error.
 
-        On PostgreSQL all statements up to the next fetch, or to the commit, go out together, so
-        an error may be raised by a later statement than the one that is wrong, or at the end.
+        Those of this package wait for each other where the database can make them, so that few
+        fail because another was first. On PostgreSQL all statements up to the next fetch, or to
+        the commit, go out together, so an error may be raised by a later statement than the one
+        that is wrong, or at the end.
 
         Raises:
             SnapshotTaken: another transaction was first.
-            CommitUncertain: the connection was lost during the commit.
+            CatalogLocked: another transaction did not end for too long.
+            CommitUncertain: it is not known whether the commit happened.
         """
         with self._lock:
             self._check_writable()
-            with self._scope(self.dialect.begin_write):
+            queue = self.dialect.queue_writers(self.schema or "")
+            with self._scope((self.dialect.begin_write, *queue)):
                 yield
 
     @contextmanager
     def reading(self) -> Iterator[None]:
         """A transaction whose reads all see one state. Keep it short: it may hold others up."""
-        with self._lock, self._scope(self.dialect.begin_read):
+        with self._lock, self._scope((self.dialect.begin_read,)):
             yield
 
     @contextmanager
-    def _scope(self, begin: str) -> Iterator[None]:
+    def _scope(self, begin: Sequence[str]) -> Iterator[None]:
         if self._in_transaction:
             raise TransactionError("A transaction is already open on this catalog connection.")
         self._prepare()
@@ -291,7 +315,8 @@ class Database:
         stage = "begin"
         try:
             with self._session.batch():
-                self._run(begin)
+                for sql in begin:
+                    self._run(sql)
                 stage = "body"
                 yield
                 stage = "commit"
@@ -303,11 +328,21 @@ class Database:
             if stage == "body" or not isinstance(error, Exception):
                 raise  # the caller's own error, or one that is told in our words already
             known = self._translated(error)
-            if stage == "commit" and isinstance(known, CatalogUnreachable):
+            if stage == "commit" and self._leaves_doubt(known):
                 raise self._uncertain(error) from error
             raise known from error
         finally:
             self._in_transaction = self._batched = False
+
+    def _leaves_doubt(self, error: DuckLakeError) -> bool:
+        """Whether a commit that failed with this error may have happened all the same.
+
+        A server that answers has decided; a file whose disk failed may hold either state. Where
+        statements are sent together, the error may be of an earlier one, which is certain.
+        """
+        if isinstance(error, CatalogUnreachable):
+            return True
+        return not self.dialect.batches and type(error) is CatalogError
 
     def _roll_back(self) -> None:
         # Where the transaction is gone already, the driver complains about the rollback.
@@ -384,7 +419,7 @@ class Database:
 
     def _uncertain(self, error: Exception) -> CommitUncertain:
         return CommitUncertain(
-            f"The connection to {self.url} was lost during a commit: "
+            f"A commit to {self.url} broke off, and it is not known whether it happened: "
             f"{self.url.mask(str(error)).strip()}.",
             hint="look at the latest snapshot to see whether the change was made.",
         )

@@ -86,6 +86,8 @@ class Dialect:
             blobs as upper-case hexadecimal digits.
         inlined_mark: SQL with one ``?`` that stores an inlined value.
         encode_inlined: the parameter for `inlined_mark` from text as `inlined_text` gives it.
+        queue_writers: statements that make a writer wait for others of this package before it
+            reads; given the schema of the catalog. Correctness does not rest on them.
     """
 
     name: DatabaseKind
@@ -111,6 +113,7 @@ class Dialect:
     inlined_text: Callable[[str, DataType], str]
     inlined_mark: Callable[[DataType], str]
     encode_inlined: Callable[[DataType, str | None], Any]
+    queue_writers: Callable[[str], tuple[str, ...]] = lambda schema: ()
 
 
 def dialect_of(kind: DatabaseKind) -> Dialect:

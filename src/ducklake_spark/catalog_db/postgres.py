@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from ducklake_spark.catalog_db.dialect import (
@@ -52,6 +53,9 @@ _INLINED_TYPES: Final = {
 }
 
 
+_WRITERS: Final = 1684827499  # tells our locks from those of others in the same database
+
+
 class PostgresSession:
     """A connection in autocommit mode."""
 
@@ -68,6 +72,7 @@ class PostgresSession:
             fallback_application_name="ducklake-spark",
             **{key: value for key, value in options.items() if key not in given},
         )
+        self._in_batch = False
         _read_bytes_as_text(self._connection)
         mode = "on" if request.read_only else "off"
         self._connection.execute(
@@ -84,13 +89,25 @@ class PostgresSession:
         return self._connection.execute(_query(sql), params).fetchall()
 
     def rows_of_all(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[Row]]:
-        """Inside `batch` all queries are sent before the first answer is waited for."""
-        cursors = [self._connection.execute(_query(sql), params) for sql, params in queries]
-        return [cursor.fetchall() for cursor in cursors]
+        """The queries together: inside `batch` with what else was sent, outside in one trip.
 
-    def batch(self) -> AbstractContextManager[object]:
+        Outside, a statement without rows, such as BEGIN, gives none.
+        """
+        with self._connection.pipeline():  # the one that is open, if one is
+            cursors = [self._connection.execute(_query(sql), params) for sql, params in queries]
+            if self._in_batch:
+                return [cursor.fetchall() for cursor in cursors]
+        return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
         """Statements inside are sent together; a query in between waits for its rows."""
-        return self._connection.pipeline()
+        with self._connection.pipeline():
+            self._in_batch = True
+            try:
+                yield
+            finally:
+                self._in_batch = False
 
     def close(self) -> None:
         """End the connection."""
@@ -186,12 +203,25 @@ def _encode_inlined(kind: DataType, text: str | None) -> Any:
             return text
 
 
+def _queue_writers(schema: str) -> tuple[str, ...]:
+    """Take the lock of the lake's writers, which the end of the transaction gives back.
+
+    A writer that hangs keeps the others waiting for so long only, and then its rows decide.
+    """
+    key = zlib.crc32(schema.encode()) - 2**31
+    return (
+        "SET LOCAL lock_timeout = '20s'",
+        f"SELECT pg_advisory_xact_lock({_WRITERS}, {key})",
+    )
+
+
 DIALECT: Final = Dialect(
     name="postgres",
     driver="psycopg",
     extra="postgres",
     column_types=_COLUMN_TYPES,
-    begin_write="BEGIN",
+    # Reads of a commit must see what was committed while it waited for its turn.
+    begin_write="BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
     begin_read="BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     default_schema="public",
     batches=True,
@@ -215,4 +245,5 @@ DIALECT: Final = Dialect(
     inlined_text=_inlined_text,
     inlined_mark=lambda kind: f"CAST(? AS {_inlined_type(kind)})",
     encode_inlined=_encode_inlined,
+    queue_writers=_queue_writers,
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import TimestampType
 from sqlglot import exp
 
 from ducklake_spark.errors import DuckLakeError, InvalidInput, NotFound, NotSupported
@@ -17,13 +18,14 @@ from ducklake_spark.execution.macros import MacroFinder, expand_macros, expand_t
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import MacroEntry, SchemaEntry, ViewEntry
 from ducklake_spark.model.names import quote_identifier
+from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.operations.read import TableVersion, read_table
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.tags import type_of_field
-from ducklake_spark.sql.literals import literal_value
+from ducklake_spark.sql.literals import is_constant, literal_value
 from ducklake_spark.sql.parse import parse_query
 from ducklake_spark.sql.relations import At, Relation, TableFunctionCall, TableReference
-from ducklake_spark.sql.render import to_spark
+from ducklake_spark.sql.render import render_expression, to_spark
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -128,8 +130,19 @@ class _Binder(MacroFinder):
     def _context_at(self, at: At | None) -> Context:
         if at is None:
             return self.context
-        version, moment = _time_travel(at)
+        version, moment = _time_travel(at.kind, self._value(at.value))
         return replace(self.context, version=version, timestamp=moment)
+
+    def _value(self, tree: exp.Expr) -> Any:
+        """The value of an expression that reads no table."""
+        if is_constant(tree):
+            return literal_value(tree)
+        frame = self.con.spark.sql(f"SELECT {render_expression(tree)}")
+        with spark_failures("compute the snapshot to travel to"):
+            value = frame.collect()[0][0]
+        if isinstance(frame.schema[0].dataType, TimestampType) and value is not None:
+            return value.astimezone(dt.timezone.utc)  # Spark hands out local time
+        return value
 
     def _lake_relation(self, reference: TableReference, context: Context) -> Relation:
         con = self.con
@@ -198,12 +211,13 @@ class _Binder(MacroFinder):
         return Relation(name, hidden, names, types)
 
 
-def _time_travel(at: At) -> tuple[int | None, dt.datetime | None]:
-    value: Any = literal_value(at.value)
-    if at.kind == "version":
+def _time_travel(kind: str, value: Any) -> tuple[int | None, dt.datetime | None]:
+    if value is None:
+        raise InvalidInput(f"AT ({kind.upper()} => NULL) names no snapshot.")
+    if kind == "version":
         return int(value), None
     if isinstance(value, str):
-        value = dt.datetime.fromisoformat(value)
-    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return None, parse_moment(value)
+    if not isinstance(value, dt.datetime):
         value = dt.datetime(value.year, value.month, value.day, tzinfo=dt.timezone.utc)
     return None, value

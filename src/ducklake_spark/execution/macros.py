@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from sqlglot import exp
@@ -34,21 +35,23 @@ class MacroFinder(Protocol):
 
 def expand_macros(tree: exp.Expr, finder: MacroFinder, depth: int = 0) -> exp.Expr:
     """A copy of the tree with every call of a scalar macro replaced; the tree if there is none."""
-    calls = [
-        (call, found)
-        for call in tree.find_all(exp.Anonymous)
-        if (found := finder.find_macro(_call_parts(call), is_table=False)) is not None
-    ]
-    if not calls:
+    if not any(True for _ in _calls(tree, finder)):
         return tree
-    if depth >= _DEEPEST_CALL:
-        raise InvalidInput(f'The macro "{calls[0][1][2].name}" calls itself.')
     copy = exp.Paren(this=tree.copy())
-    for call in list(copy.find_all(exp.Anonymous)):
-        found = finder.find_macro(_call_parts(call), is_table=False)
-        if found is not None:
-            _outermost(call).replace(exp.paren(_scalar_body(found[2], call), copy=False))
+    for call, macro in list(_calls(copy, finder)):
+        if depth >= _DEEPEST_CALL:
+            raise InvalidInput(f'The macro "{macro.name}" calls itself.')
+        _outermost(call).replace(exp.paren(_scalar_body(macro, call), copy=False))
     return expand_macros(copy.this, finder, depth + 1)
+
+
+def _calls(tree: exp.Expr, finder: MacroFinder) -> Iterator[tuple[exp.Anonymous, MacroEntry]]:
+    """Calls of scalar macros; what stands in FROM is a table function."""
+    for call in tree.find_all(exp.Anonymous):
+        if not isinstance(call.parent, exp.Table):
+            found = finder.find_macro(_call_parts(call), is_table=False)
+            if found is not None:
+                yield call, found[2]
 
 
 def expand_table_macro(macro: MacroEntry, call: TableFunctionCall) -> exp.Expr:

@@ -50,7 +50,7 @@ def create_view(con: Connection, s: st.CreateView) -> RowSet:
             tx,
             schema,
             name,
-            _stored_text(s.query, lake),
+            _stored_text(s.query, lake, has_schema=tx.local.find_schema(lake.name) is not None),
             s.column_aliases,
             or_replace=s.or_replace,
             if_not_exists=s.if_not_exists,
@@ -58,12 +58,16 @@ def create_view(con: Connection, s: st.CreateView) -> RowSet:
     return _NOTHING
 
 
-def _stored_text(query: exp.Expr, lake: Lake) -> str:
-    """DuckDB's text, in which the lake's own name is a placeholder: it may be attached as other."""
+def _stored_text(query: exp.Expr, lake: Lake, *, has_schema: bool) -> str:
+    """DuckDB's text, in which the lake's own name is a placeholder: it may be attached as other.
+
+    `has_schema` says that the lake has a schema of its own name: ``x.t`` then means that.
+    """
     copy = query.copy()
     for table in copy.find_all(exp.Table):
-        if table.catalog.lower() == lake.name.lower():
-            table.set("catalog", exp.to_identifier(_MARK, quoted=False))
+        part = "catalog" if table.catalog or has_schema else "db"
+        if table.text(part).lower() == lake.name.lower():
+            table.set(part, exp.to_identifier(_MARK, quoted=False))
     text = copy.sql(dialect="duckdb")
     return re.sub(rf'"?{_MARK}"?', CATALOG_PLACEHOLDER, text)
 

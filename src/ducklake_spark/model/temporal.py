@@ -60,6 +60,20 @@ def parse_ordinal(text: str, name: str) -> int:
     return _parse_common(trimmed, name) or _parse_timestamp(trimmed, name)
 
 
+def parse_moment(text: str) -> dt.datetime:
+    """A point in time as users write it: a date or a timestamp, in UTC unless a zone is given.
+
+    >>> parse_moment("2024-05-01").isoformat(), parse_moment("2024-05-01 10:00+02").isoformat()
+    ('2024-05-01T00:00:00+00:00', '2024-05-01T08:00:00+00:00')
+    """
+    match = _TIMESTAMP.fullmatch(text.strip())
+    if match is None:
+        raise _unreadable(text, "timestamptz")
+    name = "timestamp" if match["zone"] is None else "timestamptz"
+    moment: dt.datetime = from_ordinal(parse_ordinal(text, name), name)
+    return moment.replace(tzinfo=dt.timezone.utc)
+
+
 def format_ordinal(ordinal: int, name: str) -> str:
     """DuckDB's text of an integer of `parse_ordinal`; timestamptz is always in UTC.
 

@@ -18,8 +18,7 @@ from ducklake_spark.catalog_db.initialize import (
 from ducklake_spark.catalog_db.url import CatalogUrl, parse_url
 from ducklake_spark.errors import InvalidInput, NotALake, NotSupported, UnknownOption, did_you_mean
 from ducklake_spark.lake import Lake
-from ducklake_spark.model.literals import parse_text
-from ducklake_spark.model.types import ScalarType
+from ducklake_spark.model.temporal import parse_moment
 
 
 @dataclass(frozen=True)
@@ -58,22 +57,22 @@ def parse_attach_options(options: Mapping[str, Any]) -> AttachOptions:
         elif name not in ("type", "read_write"):
             hint = did_you_mean(name, known) or f"known are {', '.join(sorted(known)).upper()}."
             raise UnknownOption(f'ATTACH has no option "{option}".', hint=hint)
-    if values.get("snapshot_version") is not None and values.get("snapshot_time") is not None:
-        raise InvalidInput("ATTACH takes SNAPSHOT_VERSION or SNAPSHOT_TIME, not both.")
+    _check_time_travel(values, {option.lower() for option in options})
     return AttachOptions(**values, metadata_parameters=parameters)
+
+
+def _check_time_travel(values: Mapping[str, Any], given: set[str]) -> None:
+    if {"snapshot_version", "snapshot_time"} <= set(values):
+        raise InvalidInput("ATTACH takes SNAPSHOT_VERSION or SNAPSHOT_TIME, not both.")
+    past = {"snapshot_version", "snapshot_time"} & set(values)
+    if past and ("read_write" in given or values.get("read_only") is False):
+        raise InvalidInput(f"{past.pop().upper()} can only be used in read-only mode.")
 
 
 def _as_mapping(option: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise UnknownOption(f"{option} takes a map such as MAP {{'key': 'value'}}, not {value!r}.")
     return value
-
-
-def _moment(value: Any) -> dt.datetime:
-    if isinstance(value, dt.datetime):
-        return value
-    moment: dt.datetime = parse_text(str(value), ScalarType("timestamptz"))
-    return moment
 
 
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
@@ -86,16 +85,19 @@ def _convert(name: str, value: Any) -> Any:
         if "bool" in kind:
             return _BOOLEANS[str(value).lower()]
         if "int" in kind:
-            return int(value)
+            return _natural(value)
         if "datetime" in kind:
-            return (
-                value
-                if isinstance(value, dt.datetime)
-                else parse_text(str(value), ScalarType("timestamptz"))
-            )
+            return value if isinstance(value, dt.datetime) else parse_moment(str(value))
     except (KeyError, ValueError, TypeError):
         raise UnknownOption(f"{name.upper()} cannot take the value {value!r}.") from None
     return str(value)
+
+
+def _natural(value: Any) -> int:
+    number = int(value)
+    if number < 0:
+        raise ValueError(value)
+    return number
 
 
 def default_name(uri: str) -> str:
@@ -125,6 +127,8 @@ def open_lake(uri: str, name: str, options: AttachOptions) -> Lake:
     may_create = options.create_if_not_exists
     if may_create is None:
         may_create = not (options.read_only or _is_time_travel(options))
+    if may_create and not _exists(url):
+        _data_path_for_new_lake(url, options)  # complains before a file is made
     db = open_database(
         url,
         read_only=options.read_only,
@@ -138,6 +142,11 @@ def open_lake(uri: str, name: str, options: AttachOptions) -> Lake:
     except BaseException:
         db.close()
         raise
+
+
+def _exists(url: CatalogUrl) -> bool:
+    """Whether there is a database already; a server is taken to have it."""
+    return url.kind not in ("duckdb", "sqlite") or Path(url.target).expanduser().exists()
 
 
 def _is_time_travel(options: AttachOptions) -> bool:
@@ -162,6 +171,7 @@ def _open(
         "",
         read_only=options.read_only,
         inlining_row_limit=options.data_inlining_row_limit,
+        metadata_catalog=options.metadata_catalog,
     )
     lake.data_path = _data_path(lake, options)
     if lake.settings().get("encrypted") == "true":
@@ -180,7 +190,8 @@ def _data_path_for_new_lake(url: CatalogUrl, options: AttachOptions) -> str:
     if options.data_path is not None:
         return normalize_data_path(options.data_path)
     if url.kind == "duckdb":
-        return normalize_data_path(f"{url.target}.files")
+        # Absolute, as the extension stores it: the lake is found from every working directory.
+        return normalize_data_path(f"{Path(url.target).expanduser().resolve()}.files")
     raise InvalidInput(
         f"Cannot create a lake in {url}: it needs a DATA_PATH for its files.",
         hint="ATTACH '…' AS lake (DATA_PATH 'folder/').",

@@ -18,6 +18,7 @@ from ducklake_spark.lake import Lake
 from ducklake_spark.model.changes import (
     CreateSchema,
     CreateTable,
+    DropMacro,
     DropSchema,
     DropTable,
     DropView,
@@ -66,8 +67,9 @@ def drop_schema(
         raise SchemaNotFound.named(name, where=where, candidates=known)
     tables = tx.local.table_names(schema.schema_id)
     views = [v for v in tx.local.views() if v.schema_id == schema.schema_id]
-    if (tables or views) and not cascade:
-        inside = [n for _, n in tables] + [v.name for v in views]
+    macros = [m for m in tx.local.macros() if m.schema_id == schema.schema_id]
+    if (tables or views or macros) and not cascade:
+        inside = [n for _, n in tables] + [v.name for v in views] + [m.name for m in macros]
         raise InvalidInput(
             f'Cannot drop schema "{name}" because there are entries that depend on it: '
             f"{', '.join(sorted(inside)[:5])}{', …' if len(inside) > 5 else ''}.",
@@ -75,6 +77,8 @@ def drop_schema(
         )
     for view in views:
         tx.stage(DropView(view.view_id, schema.name, view.name))
+    for macro in macros:
+        tx.stage(DropMacro(macro))
     for _, table_name in tables:
         table = tx.local.find_table(schema.schema_id, table_name)
         if table is not None:

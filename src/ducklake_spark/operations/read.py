@@ -21,6 +21,7 @@ from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import DataFile, Snapshot, TableEntry
 from ducklake_spark.model.predicate import Predicate, columns_of
 from ducklake_spark.model.schema import Column, Schema
+from ducklake_spark.parquet.read import load_stored_types
 from ducklake_spark.plan.prune import FileStats, PruneResult, prune
 from ducklake_spark.plan.scan import plan_scan
 from ducklake_spark.spark.local import local_frame
@@ -105,6 +106,8 @@ def read_table(
         files,
         schema_at=lambda snapshot: _schema_at(version, snapshot),
         mappings=load_name_mappings(version.lake.db, mapping_ids),
+        changed_at=_changed_at(version),
+        stored_types=load_stored_types,
     )
     frames = [_inlined_frame(spark, table, inlined, virtual_columns)] if inlined else []
     rows = scan(
@@ -141,6 +144,15 @@ def _schema_at(version: TableVersion, snapshot_id: int) -> Schema:
     if version.table.table_id < 0:
         return version.table.schema
     return version.state.history(version.table.table_id).schema_at(snapshot_id)
+
+
+def _changed_at(version: TableVersion) -> set[int]:
+    """The snapshots at which a column of the table came, went or changed."""
+    if version.table.table_id < 0:
+        return set()
+    rows = version.state.history(version.table.table_id).rows
+    ends = {row.end_snapshot for row in rows if row.end_snapshot is not None}
+    return {row.begin_snapshot for row in rows} | ends
 
 
 def _load_files(version: TableVersion) -> tuple[list[DataFile], list[tuple[int, int]]]:

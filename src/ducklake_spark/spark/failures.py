@@ -20,6 +20,7 @@ from ducklake_spark.errors import (
     MissingDataFile,
     did_you_mean,
 )
+from ducklake_spark.spark.jvm import original_error
 
 _QUERY_LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _MARK: Final = "ducklake-spark-error:"
@@ -78,6 +79,9 @@ def _quiet_loggers() -> Iterator[None]:
 
 def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
     """The error of this package for an exception of Spark."""
+    ours = original_error(error)
+    if ours is not None:
+        return ours
     text = str(error)
     if marked := _MARKED.search(text):
         return _unmark(marked[1], action, text)

@@ -217,7 +217,9 @@ class _Context:
 
 
 def _listed(file: DataFile) -> ListedFile:
-    constants = (file.data_file_id, file.row_id_start, file.begin_snapshot)
+    # A file of the open transaction belongs to no snapshot yet.
+    begin = file.begin_snapshot if file.data_file_id >= 0 else None
+    constants = (file.data_file_id, file.row_id_start, begin)
     return ListedFile(file.path, file.file_size_bytes, constants)
 
 
