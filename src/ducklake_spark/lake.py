@@ -91,12 +91,14 @@ class Lake:
 
     def effective_inlining_limit(self, schema_id: int, table_id: int | None = None) -> int:
         """How many rows of an insert may go to the metadata database."""
-        if self.inlining_row_limit is not None:
-            return self.inlining_row_limit
         stored = self.settings().get(
             "data_inlining_row_limit", schema_id=schema_id, table_id=table_id
         )
-        return DEFAULT_INLINING_ROW_LIMIT if stored is None else int(stored)
+        if stored is not None:
+            return int(stored)
+        if self.inlining_row_limit is not None:
+            return self.inlining_row_limit
+        return DEFAULT_INLINING_ROW_LIMIT
 
     def check_writable(self, action: str) -> None:
         """Refuse a change of a lake that was attached for reading."""

@@ -23,10 +23,13 @@ from ducklake_spark.model.types import (
 
 @dataclass(frozen=True, slots=True)
 class InlinedRow:
-    """A row with its identity; the values are those of the table's columns, in order."""
+    """A row with its identity; the values are those of the table's columns, in order.
 
-    row_id: int
-    snapshot_id: int
+    A row of an open transaction has neither an id nor a snapshot yet.
+    """
+
+    row_id: int | None
+    snapshot_id: int | None
     values: tuple[Any, ...]
 
 
@@ -42,7 +45,7 @@ def load_inlined_rows(
     for inlined in _load_inlined_tables(db, table.table_id):
         version = _load_version_snapshot(db, table, inlined)
         rows += _load_rows(db, inlined, history.schema_at(version), table.schema, snapshot_id)
-    return sorted(rows, key=lambda row: row.row_id)
+    return sorted(rows, key=lambda row: row.row_id or 0)
 
 
 def count_inlined_rows(db: Database, table_id: int, snapshot_id: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ducklake_spark.commit.apply_files import apply_append_files
+from ducklake_spark.commit.apply_files import apply_appends
 from ducklake_spark.commit.apply_objects import (
     apply_create_schema,
     apply_create_table,
@@ -31,15 +31,16 @@ from ducklake_spark.model.changes import (
     DropSchema,
     DropTable,
     DropView,
+    InlineRows,
 )
 
 
 def apply_changes(commit: CommitRows, changes: Sequence[Change]) -> None:
     """Objects first, in the order they were changed; then data, table by table."""
-    commit.changes_schema = any(not isinstance(change, AppendFiles) for change in changes)
+    commit.changes_schema = any(not isinstance(c, AppendFiles | InlineRows) for c in changes)
     for change in changes:
         _apply(commit, change)
-    apply_append_files(commit, [c for c in changes if isinstance(c, AppendFiles)])
+    apply_appends(commit, [c for c in changes if isinstance(c, AppendFiles | InlineRows)])
 
 
 def _apply(commit: CommitRows, change: Change) -> None:  # noqa: C901 - one line for each change
@@ -62,5 +63,5 @@ def _apply(commit: CommitRows, change: Change) -> None:  # noqa: C901 - one line
             apply_drop_macro(commit, change)
         case CommentOn():
             apply_comment(commit, change)
-        case AppendFiles():
+        case AppendFiles() | InlineRows():
             pass  # after all objects have their ids

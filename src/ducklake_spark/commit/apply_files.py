@@ -4,33 +4,51 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
+from ducklake_spark.commit.apply_inlined import insert_inlined_rows
 from ducklake_spark.commit.rows import CommitRows
-from ducklake_spark.model.changes import AppendFiles
+from ducklake_spark.model.changes import AppendFiles, InlineRows
 from ducklake_spark.model.entities import TableEntry
+from ducklake_spark.model.row_stats import row_stats
 from ducklake_spark.model.stats import TableColumnStats, merge_stats
 from ducklake_spark.model.written import ColumnStats, WrittenFile
 
 
-def apply_append_files(commit: CommitRows, changes: Sequence[AppendFiles]) -> None:
+def apply_appends(commit: CommitRows, changes: Sequence[AppendFiles | InlineRows]) -> None:
     """All appends of a transaction, table by table: each table's totals are touched once."""
-    by_table: dict[int, list[AppendFiles]] = defaultdict(list)
+    by_table: dict[int, list[AppendFiles | InlineRows]] = defaultdict(list)
     for change in changes:
         by_table[change.table.table_id].append(change)
     for appends in by_table.values():
-        files = [file for change in appends for file in change.files]
-        _append(commit, appends[-1].table, files)
+        files = [f for change in appends if isinstance(change, AppendFiles) for f in change.files]
+        rows = [r for change in appends if isinstance(change, InlineRows) for r in change.rows]
+        _append(commit, appends[-1].table, files, rows)
 
 
-def _append(commit: CommitRows, table: TableEntry, files: Sequence[WrittenFile]) -> None:
+def _append(
+    commit: CommitRows,
+    table: TableEntry,
+    files: Sequence[WrittenFile],
+    rows: Sequence[tuple[Any, ...]],
+) -> None:
     table_id = commit.real_id(table.table_id)
     totals = _load_totals(commit, table_id)
     row_id = totals[1] if totals else 0
     for file in files:
         _insert_file(commit, table, table_id, file, row_id)
         row_id += file.record_count
-    _store_totals(commit, table_id, totals, files, row_id)
-    _store_column_stats(commit, table, table_id, files, had_rows=bool(totals and totals[0]))
+    if rows:
+        insert_inlined_rows(commit, table, table_id, rows, row_id)
+        row_id += len(rows)
+    if not files:
+        commit.take_file_id()  # spent: readers notice new data by the counter of files
+    records = sum(file.record_count for file in files) + len(rows)
+    size = sum(file.file_size_bytes for file in files)
+    _store_totals(commit, table_id, totals, (records, row_id, size))
+    added = [stats for file in files for stats in file.column_stats]
+    added += row_stats(table.schema, rows) if rows else ()
+    _store_column_stats(commit, table, table_id, added, had_rows=bool(totals and totals[0]))
 
 
 def _insert_file(
@@ -89,11 +107,9 @@ def _store_totals(
     commit: CommitRows,
     table_id: int,
     totals: tuple[int, int, int] | None,
-    files: Sequence[WrittenFile],
-    next_row_id: int,
+    added: tuple[int, int, int],
 ) -> None:
-    records = sum(file.record_count for file in files)
-    size = sum(file.file_size_bytes for file in files)
+    records, next_row_id, size = added
     if totals is None:
         commit.insert("ducklake_table_stats", table_id, records, next_row_id, size)
     else:
@@ -111,17 +127,16 @@ def _store_column_stats(
     commit: CommitRows,
     table: TableEntry,
     table_id: int,
-    files: Sequence[WrittenFile],
+    added: Sequence[ColumnStats],
     *,
     had_rows: bool,
 ) -> None:
-    """Widen the table's bounds to cover the new files: DuckDB answers from them."""
+    """Widen the table's bounds to cover the new rows: DuckDB answers from them."""
     current = _load_column_stats(commit, table_id)
-    added: dict[int, list[ColumnStats]] = defaultdict(list)
-    for file in files:
-        for stats in file.column_stats:
-            added[stats.column_id].append(stats)
-    for column_id, parts in added.items():
+    by_column: dict[int, list[ColumnStats]] = defaultdict(list)
+    for stats in added:
+        by_column[stats.column_id].append(stats)
+    for column_id, parts in by_column.items():
         known = current.get(column_id)
         kind = table.schema.by_id[column_id].type
         merged = merge_stats(known, parts, kind, had_rows=had_rows)

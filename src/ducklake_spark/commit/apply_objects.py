@@ -91,12 +91,13 @@ def can_inline(db: Database, schema: Schema) -> bool:
     )
 
 
-def create_inlined_table(commit: CommitRows, table_id: int, schema: Schema) -> None:
-    """The empty table for small inserts of this schema version, registered for all readers."""
+def create_inlined_table(commit: CommitRows, table_id: int, schema: Schema) -> str:
+    """Make the empty table for small inserts of this schema version; returns its name."""
     name = f"ducklake_inlined_data_{table_id}_{commit.schema_version}"
     columns = [(column.name, column.type) for column in schema.columns]
     commit.execute(create_inlined_sql(commit.db.table(name), columns, commit.db.dialect))
     commit.insert("ducklake_inlined_data_tables", table_id, name, commit.schema_version)
+    return name
 
 
 def _insert_column(commit: CommitRows, table_id: int, column: Column, parent: int | None) -> None:

@@ -20,6 +20,7 @@ from ducklake_spark.model.changes import (
     DropSchema,
     DropTable,
     DropView,
+    InlineRows,
 )
 from ducklake_spark.model.entities import (
     DataFile,
@@ -45,6 +46,7 @@ class LocalState:
         self._views: dict[int, ViewEntry] = {}
         self._macros: dict[int, MacroEntry] = {}
         self._files: dict[int, list[WrittenFile]] = defaultdict(list)
+        self._rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
         self._dropped: set[int] = set()
         self._last_id = 0
 
@@ -57,6 +59,8 @@ class LocalState:
         other._dropped, other._last_id = set(self._dropped), self._last_id
         for table_id, files in self._files.items():
             other._files[table_id] = list(files)
+        for table_id, rows in self._rows.items():
+            other._rows[table_id] = list(rows)
         return other
 
     def provisional_id(self) -> int:
@@ -136,6 +140,10 @@ class LocalState:
         """Files that this transaction has added to the table."""
         return list(self._files.get(table_id, ()))
 
+    def local_rows(self, table_id: int) -> list[tuple[Any, ...]]:
+        """Rows that this transaction has added to the table inside the metadata database."""
+        return list(self._rows.get(table_id, ()))
+
     def stage(self, change: Change) -> None:  # noqa: C901 - one case for each change
         """Make the change part of what this transaction sees and will commit."""
         self.changes.append(change)
@@ -146,11 +154,14 @@ class LocalState:
                 self._tables[table.table_id] = table
             case AppendFiles(table, files):
                 self._files[table.table_id] += files
+            case InlineRows(table, rows):
+                self._rows[table.table_id] += rows
             case DropSchema(schema_id):
                 self._drop(schema_id, self._schemas)
             case DropTable(table_id):
                 self._drop(table_id, self._tables)
                 self._files.pop(table_id, None)
+                self._rows.pop(table_id, None)
             case CreateView(view):
                 self._views[view.view_id] = view
             case DropView(view_id):
@@ -188,7 +199,9 @@ def _objects_of(change: Change) -> tuple[int, ...]:
     match change:
         case CreateSchema(schema):
             return (schema.schema_id,)
-        case CreateTable(table) | AppendFiles(table) | CommentOn(TableEntry() as table):
+        case CreateTable(table) | AppendFiles(table) | InlineRows(table):
+            return (table.table_id,)
+        case CommentOn(TableEntry() as table):
             return (table.table_id,)
         case CreateView(view) | CommentOn(ViewEntry() as view):
             return (view.view_id,)

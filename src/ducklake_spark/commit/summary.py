@@ -19,6 +19,7 @@ from ducklake_spark.model.changes import (
     DropSchema,
     DropTable,
     DropView,
+    InlineRows,
 )
 from ducklake_spark.model.entities import TableEntry, ViewEntry
 
@@ -30,7 +31,7 @@ def log_changes(
     return [_log(change, real_id) for change in changes]
 
 
-def _log(  # noqa: C901 - one case for each change
+def _log(  # noqa: C901, PLR0912 - one case for each change
     change: Change, real_id: Callable[[int], int]
 ) -> LoggedChange:
     match change:
@@ -58,6 +59,8 @@ def _log(  # noqa: C901 - one case for each change
             return LoggedChange(Kind.ALTERED_TABLE, real_id(table.table_id))
         case AppendFiles(table):
             return LoggedChange(Kind.INSERTED_INTO_TABLE, real_id(table.table_id))
+        case InlineRows(table):
+            return LoggedChange(Kind.INLINED_INSERT, real_id(table.table_id))
         case CommentOn(target):
             raise TypeError(target)
 
@@ -82,7 +85,7 @@ def intent_of(local: LocalState) -> Intent:
                 schema_ids[schema_name] = macro.schema_id
             case DropMacro(macro):
                 names[macro.macro_id] = macro.name
-            case AppendFiles(table) | CommentOn(TableEntry() as table):
+            case AppendFiles(table) | InlineRows(table) | CommentOn(TableEntry() as table):
                 names[table.table_id] = table.name
             case CommentOn(ViewEntry() as view):
                 names[view.view_id] = view.name
@@ -96,7 +99,7 @@ def intent_of(local: LocalState) -> Intent:
 def _is_new(change: Change) -> bool:
     """Whether the change is to an object of this transaction, which nobody else can know."""
     match change:
-        case AppendFiles(table) | CommentOn(TableEntry() as table):
+        case AppendFiles(table) | InlineRows(table) | CommentOn(TableEntry() as table):
             return table.table_id < 0
         case CommentOn(ViewEntry() as view):
             return view.view_id < 0

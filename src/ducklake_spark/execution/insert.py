@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from ducklake_spark.errors import InvalidInput, NotSupported
 from ducklake_spark.execution.bind import run_query
-from ducklake_spark.execution.defaults import default_columns, default_text
+from ducklake_spark.execution.defaults import (
+    NOT_CONSTANT,
+    constant_default,
+    default_columns,
+    default_text,
+)
 from ducklake_spark.model.entities import TableEntry
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import DataType, parse_sql_type
 from ducklake_spark.operations import objects
-from ducklake_spark.operations.append import append
+from ducklake_spark.operations.append import append, append_rows
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.objects import NewColumn
 from ducklake_spark.spark.align import align_by_name, align_by_position
@@ -35,10 +40,33 @@ def insert(con: Connection, s: st.Insert) -> RowSet:
     lake, schema, name = con.place(s.table)
     with con.writing(lake, f'insert into table "{name}"') as tx:
         _, table = con.find_table(tx, lake, schema, name)
-        with spark_failures(f'insert into table "{name}"'):
-            frame = _source(con, s, table)
-        count = append(lake, tx, table, frame)
+        constants = _constants(s, table)
+        if constants is not None and append_rows(lake, tx, table, constants):
+            count = len(constants)
+        else:
+            with spark_failures(f'insert into table "{name}"'):
+                frame = _source(con, s, table)
+            count = append(lake, tx, table, frame)
     return RowSet(_COUNT, ((count,),))
+
+
+def _constants(s: st.Insert, table: TableEntry) -> list[tuple[Any, ...]] | None:
+    """The rows of an INSERT whose values are all known: it needs no Spark. Else None."""
+    if s.by_name or not isinstance(s.source, exp.Values):
+        return None
+    targets = _targets(s, table)
+    given = constant_rows(s.source, [column.type for column in targets])
+    defaults = {column.column_id: constant_default(column) for column in table.schema.columns}
+    if given is None or NOT_CONSTANT in defaults.values():
+        return None
+    rows = []
+    for cells in given:
+        values = dict(defaults)
+        for column, cell in zip(targets, cells, strict=True):
+            if cell is not DEFAULT:
+                values[column.column_id] = cell
+        rows.append(tuple(values.values()))
+    return rows
 
 
 def _source(con: Connection, s: st.Insert, table: TableEntry) -> DataFrame:

@@ -7,6 +7,7 @@ real ones inside the commit, so that a retry needs nothing but new numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ducklake_spark.model.entities import MacroEntry, SchemaEntry, TableEntry, ViewEntry
 from ducklake_spark.model.written import WrittenFile
@@ -94,6 +95,14 @@ class AppendFiles:
     files: tuple[WrittenFile, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class InlineRows:
+    """Rows added to a table inside the metadata database: values of the carriers, in order."""
+
+    table: TableEntry
+    rows: tuple[tuple[Any, ...], ...]
+
+
 Change = (
     CreateSchema
     | DropSchema
@@ -105,4 +114,5 @@ Change = (
     | DropMacro
     | CommentOn
     | AppendFiles
+    | InlineRows
 )

@@ -1,28 +1,94 @@
-"""Add rows to a table as data files."""
+"""Add rows to a table: as data files, or inside the metadata database when they are few."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from ducklake_spark.catalog.settings import Settings
+from ducklake_spark.commit.apply_objects import can_inline
 from ducklake_spark.commit.transaction import Transaction
-from ducklake_spark.lake import Lake
-from ducklake_spark.model.changes import AppendFiles
+from ducklake_spark.errors import InvalidValue, NotNullViolation
+from ducklake_spark.lake import Lake, remove_files
+from ducklake_spark.model.changes import AppendFiles, InlineRows
 from ducklake_spark.model.entities import TableEntry
+from ducklake_spark.model.literals import format_text
+from ducklake_spark.model.written import WrittenFile
+from ducklake_spark.parquet.rows import load_rows
 from ducklake_spark.plan.layout import WriteLayout
+from ducklake_spark.spark.local import carrier_arrow_schema
 from ducklake_spark.spark.write import write_files
 
 
 def append(lake: Lake, tx: Transaction, table: TableEntry, df: DataFrame) -> int:
-    """Write the rows of `df`, which has the table's columns, and stage them. Returns how many."""
+    """Write the rows of `df`, which has the table's columns, and stage them. Returns how many.
+
+    How many rows a DataFrame has is known when they are written: few enough are then taken from
+    their file into the metadata database.
+    """
     schema = tx.local.schema(table.schema_id)
     layout = plan_layout(lake.settings(), table, lake.table_directory(schema, table))
     files = write_files(df, layout)
-    if files:
-        tx.stage(AppendFiles(table, tuple(files)))
-    return sum(file.record_count for file in files)
+    count = sum(file.record_count for file in files)
+    if not files or _stage_inlined(lake, tx, table, files, count):
+        return count
+    tx.stage(AppendFiles(table, tuple(files)))
+    return count
+
+
+def append_rows(
+    lake: Lake, tx: Transaction, table: TableEntry, rows: Sequence[tuple[Any, ...]]
+) -> bool:
+    """Stage rows that the driver holds, if they may live in the metadata database.
+
+    No Spark is needed. Returns False when they have to go to a file.
+    """
+    if not _may_inline(lake, table, len(rows)) or not _have_texts(table, rows):
+        return False
+    _check_nulls(table, rows)
+    if rows:
+        tx.stage(InlineRows(table, tuple(rows)))
+    return True
+
+
+def _stage_inlined(
+    lake: Lake, tx: Transaction, table: TableEntry, files: list[WrittenFile], count: int
+) -> bool:
+    if not _may_inline(lake, table, count):
+        return False
+    carriers = carrier_arrow_schema(table.schema.columns)
+    rows = tuple(load_rows(files, table.schema, carriers, label=f'table "{table.name}"'))
+    if not _have_texts(table, rows):
+        return False
+    tx.stage(InlineRows(table, rows))
+    remove_files(file.path for file in files)
+    return True
+
+
+def _may_inline(lake: Lake, table: TableEntry, count: int) -> bool:
+    limit = lake.effective_inlining_limit(table.schema_id, table.table_id)
+    return count <= limit and can_inline(lake.db, table.schema)
+
+
+def _have_texts(table: TableEntry, rows: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether all values can be written as text: a few nested ones cannot, and go to a file."""
+    kinds = [column.type for column in table.schema.columns]
+    try:
+        for row in rows:
+            for value, kind in zip(row, kinds, strict=True):
+                if value is not None:
+                    format_text(value, kind)
+    except InvalidValue:
+        return False
+    return True
+
+
+def _check_nulls(table: TableEntry, rows: Sequence[tuple[Any, ...]]) -> None:
+    for index, column in enumerate(table.schema.columns):
+        if not column.nulls_allowed and any(row[index] is None for row in rows):
+            raise NotNullViolation(f"NOT NULL constraint failed: {table.name}.{column.name}")
 
 
 def plan_layout(settings: Settings, table: TableEntry, directory: str) -> WriteLayout:

@@ -30,7 +30,7 @@ def set_option(lake: Lake, local: LocalState, name: str, value: Any, scope: Scop
     where = f'"key" = ? AND {"scope IS NULL" if kind is None else "scope = ? AND scope_id = ?"}'
     found = (option.name,) if kind is None else (option.name, kind, scope_id)
     with lake.db.transaction():
-        if lake.db.fetch(f'SELECT 1 FROM {table} WHERE {where}', found):
+        if lake.db.fetch(f"SELECT 1 FROM {table} WHERE {where}", found):
             lake.db.execute(f'UPDATE {table} SET "value" = ? WHERE {where}', (text, *found))
         else:
             lake.db.insert(METADATA, [(option.name, text, kind, scope_id)])

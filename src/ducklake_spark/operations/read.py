@@ -137,6 +137,8 @@ def count_rows(version: TableVersion) -> int | None:
         total += count_inlined_rows(
             version.lake.db, version.table.table_id, version.snapshot.snapshot_id
         )
+    if version.local is not None:
+        total += len(version.local.local_rows(version.table.table_id))
     return total
 
 
@@ -174,12 +176,15 @@ def _load(
     version: TableVersion,
 ) -> tuple[list[DataFile], list[tuple[int, int]], list[InlinedRow]]:
     files, deletes = _load_files(version)
-    if version.table.table_id < 0:
-        return files, deletes, []
-    history = version.state.history(version.table.table_id)
-    inlined = load_inlined_rows(
-        version.lake.db, version.table, history, version.snapshot.snapshot_id
-    )
+    inlined: list[InlinedRow] = []
+    if version.table.table_id >= 0:
+        history = version.state.history(version.table.table_id)
+        inlined = load_inlined_rows(
+            version.lake.db, version.table, history, version.snapshot.snapshot_id
+        )
+    if version.local is not None:
+        own = version.local.local_rows(version.table.table_id)
+        inlined += [InlinedRow(None, None, row) for row in own]
     return files, deletes, inlined
 
 

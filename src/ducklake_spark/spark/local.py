@@ -29,12 +29,19 @@ def local_frame(
     turns into a local relation.
     """
     schema = StructType([StructField(c.name, carrier_type(c.type), True) for c in columns])
-    arrays = []
-    for index, field in enumerate(schema.fields):
-        kind = to_arrow_type(field.dataType, **_IN_UTC)
-        arrays.append(pa.array([_to_arrow(row[index], kind) for row in rows], type=kind))
-    table = pa.Table.from_arrays(arrays, names=[field.name for field in schema.fields])
-    return spark.createDataFrame(table, schema=schema)
+    arrow = carrier_arrow_schema(columns)
+    arrays = [
+        pa.array([_to_arrow(row[index], field.type) for row in rows], type=field.type)
+        for index, field in enumerate(arrow)
+    ]
+    return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=arrow), schema=schema)
+
+
+def carrier_arrow_schema(columns: Sequence[Column]) -> Any:
+    """The Arrow types in which values of the carriers travel."""
+    return pa.schema(
+        [pa.field(c.name, to_arrow_type(carrier_type(c.type), **_IN_UTC)) for c in columns]
+    )
 
 
 def _to_arrow(value: Any, kind: pa.DataType) -> Any:

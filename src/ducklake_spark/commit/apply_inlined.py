@@ -1,0 +1,54 @@
+"""Small inserts: rows that go into a table of the metadata database instead of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ducklake_spark.commit.apply_objects import create_inlined_table
+from ducklake_spark.commit.rows import CommitRows
+from ducklake_spark.model.entities import TableEntry
+from ducklake_spark.model.literals import format_text
+from ducklake_spark.model.types import DataType, ScalarType
+
+
+def insert_inlined_rows(
+    commit: CommitRows,
+    table: TableEntry,
+    table_id: int,
+    rows: Sequence[Sequence[Any]],
+    row_id: int,
+) -> None:
+    """Insert rows with consecutive ids into the newest inlined table, making one if needed."""
+    kinds = [column.type for column in table.schema.columns]
+    name = _find_inlined_table(commit, table_id)
+    if name is None:
+        # Readers cache the catalog by schema version: a new place for rows must change it.
+        commit.changes_schema = True
+        name = create_inlined_table(commit, table_id, table.schema)
+    texts = [
+        (row_id + index, commit.snapshot_id, None, *map(_text, row, kinds))
+        for index, row in enumerate(rows)
+    ]
+    commit.statements += commit.db.insert_inlined_statements(name, kinds, texts)
+
+
+def _find_inlined_table(commit: CommitRows, table_id: int) -> str | None:
+    """The one of the latest schema version; it may be of this very commit."""
+    made = [row for row in commit.rows["ducklake_inlined_data_tables"] if row[0] == table_id]
+    if made:
+        return str(made[-1][1])
+    found = commit.db.fetch(
+        f"SELECT table_name FROM {commit.db.table('ducklake_inlined_data_tables')} "
+        "WHERE table_id = ? ORDER BY schema_version DESC",
+        (table_id,),
+    )
+    return str(found[0][0]) if found else None
+
+
+def _text(value: Any, kind: DataType) -> str | None:
+    if value is None:
+        return None
+    if kind == ScalarType("blob"):
+        return bytes(value).hex().upper()
+    return format_text(value, kind)
