@@ -10,7 +10,6 @@ from support.rows import same_rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.interop]
 
-# Without inlining on either side: both engines then write a file for every insert.
 STATEMENTS = [
     "CREATE SCHEMA s1",
     'CREATE SCHEMA "odd name"',
@@ -33,10 +32,11 @@ STATEMENTS = [
 ]
 
 
-def test_the_same_statements_make_the_same_catalog(spark, catalog_kind, make_lake_location):
+@pytest.mark.parametrize("limit", [0, 10], ids=["files", "inlined"])
+def test_the_same_statements_make_the_same_catalog(spark, catalog_kind, make_lake_location, limit):
     ours = make_lake_location(catalog_kind, "ours")
     theirs = make_lake_location(catalog_kind, "theirs")
-    options = {"data_inlining_row_limit": 0}
+    options = {"data_inlining_row_limit": limit}
     with ducklake_spark.connect(
         ours.uri, spark=spark, alias="lake", data_path=ours.data_path, **options
     ) as con:

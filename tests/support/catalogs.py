@@ -28,11 +28,13 @@ def catalog_rows(db: Database, table: str) -> list[tuple]:
     declared = TABLES[table]
     kept = [name for name in declared.column_names if name not in IGNORED.get(table, ())]
     rows = db.select(declared, columns=kept)
-    return sorted((tuple(map(_without_uuid, row)) for row in rows), key=repr)
+    return sorted((tuple(map(_comparable, row)) for row in rows), key=repr)
 
 
-def _without_uuid(value: Any) -> Any:
-    """Directories of objects with odd names are called by their uuid."""
+def _comparable(value: Any) -> Any:
+    """Without what may be called differently: uuids as directories, bounds of booleans."""
+    if value in ("true", "false"):
+        return "1" if value == "true" else "0"  # two spellings of a bound, both in use
     return _UUID.sub("<uuid>", value) if isinstance(value, str) else value
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ducklake_spark.catalog_db.connection import Database
+from ducklake_spark.catalog_db.connection import Database, Statement
 from ducklake_spark.errors import NotALake, SnapshotNotFound
 from ducklake_spark.model.entities import Snapshot
 
@@ -25,25 +24,46 @@ class SnapshotRecord:
     commit_extra_info: str | None
 
 
-def load_latest_snapshot(db: Database) -> Snapshot:
-    """The newest snapshot: the state of the lake now."""
-    rows = db.fetch(
+def latest_snapshot_query(db: Database) -> Statement:
+    """Asks for the newest snapshot; see `read_snapshot`."""
+    return Statement(
         f"SELECT {_COLUMNS} FROM {db.table('ducklake_snapshot')} "
         f"WHERE snapshot_id = (SELECT max(snapshot_id) FROM {db.table('ducklake_snapshot')})"
     )
+
+
+def snapshot_query(db: Database, snapshot_id: int) -> Statement:
+    """Asks for the snapshot of that number."""
+    return Statement(
+        f"SELECT {_COLUMNS} FROM {db.table('ducklake_snapshot')} WHERE snapshot_id = ?",
+        (snapshot_id,),
+    )
+
+
+def changes_since_query(db: Database, snapshot_id: int) -> Statement:
+    """Asks for number and change log of all snapshots after that one, oldest first."""
+    return Statement(
+        f"SELECT snapshot_id, changes_made FROM {db.table('ducklake_snapshot_changes')} "
+        "WHERE snapshot_id > ? ORDER BY snapshot_id",
+        (snapshot_id,),
+    )
+
+
+def load_latest_snapshot(db: Database) -> Snapshot:
+    """The newest snapshot: the state of the lake now."""
+    rows = db.fetch(latest_snapshot_query(db).sql)
     if not rows:
         raise NotALake("The lake has no snapshot at all: its catalog is damaged.")
-    return _snapshot(db, rows[0])
+    return read_snapshot(db, rows[0])
 
 
 def load_snapshot_at_version(db: Database, version: int) -> Snapshot:
     """The snapshot of exactly that number."""
-    rows = db.fetch(
-        f"SELECT {_COLUMNS} FROM {db.table('ducklake_snapshot')} WHERE snapshot_id = ?", (version,)
-    )
+    query = snapshot_query(db, version)
+    rows = db.fetch(query.sql, query.params)
     if not rows:
         raise SnapshotNotFound(f"No snapshot found at version {version}.", hint=_available(db))
-    return _snapshot(db, rows[0])
+    return read_snapshot(db, rows[0])
 
 
 def load_snapshot_at_time(db: Database, moment: dt.datetime) -> Snapshot:
@@ -69,20 +89,11 @@ def load_snapshots(db: Database) -> list[SnapshotRecord]:
         f"LEFT JOIN {db.table('ducklake_snapshot_changes')} c ON c.snapshot_id = s.snapshot_id "
         "ORDER BY s.snapshot_id"
     )
-    return [SnapshotRecord(_snapshot(db, row[:5]), *row[5:]) for row in rows]
+    return [SnapshotRecord(read_snapshot(db, row[:5]), *row[5:]) for row in rows]
 
 
-def load_changes_since(db: Database, snapshot_id: int) -> Iterator[str]:
-    """The change logs of all snapshots after that one, oldest first."""
-    rows = db.fetch(
-        f"SELECT changes_made FROM {db.table('ducklake_snapshot_changes')} "
-        "WHERE snapshot_id > ? ORDER BY snapshot_id",
-        (snapshot_id,),
-    )
-    return (row[0] for row in rows if row[0])
-
-
-def _snapshot(db: Database, row: tuple[Any, ...]) -> Snapshot:
+def read_snapshot(db: Database, row: tuple[Any, ...]) -> Snapshot:
+    """The snapshot of a fetched row."""
     snapshot_id, time, schema_version, next_catalog_id, next_file_id = row
     return Snapshot(
         int(snapshot_id),

@@ -93,11 +93,14 @@ class PostgresSession:
 
         Outside, a statement without rows, such as BEGIN, gives none.
         """
-        with self._connection.pipeline():  # the one that is open, if one is
-            cursors = [self._connection.execute(_query(sql), params) for sql, params in queries]
-            if self._in_batch:
-                return [cursor.fetchall() for cursor in cursors]
+        if self._in_batch:
+            return [cursor.fetchall() for cursor in self._send(queries)]
+        with self._connection.pipeline():
+            cursors = self._send(queries)
         return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
+
+    def _send(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[psycopg.Cursor[Row]]:
+        return [self._connection.execute(_query(sql), params) for sql, params in queries]
 
     @contextmanager
     def batch(self) -> Iterator[None]:

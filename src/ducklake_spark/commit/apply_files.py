@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ducklake_spark.commit.apply_inlined import insert_inlined_rows
+from ducklake_spark.commit.base import TableTotals
 from ducklake_spark.commit.rows import CommitRows
 from ducklake_spark.model.changes import AppendFiles, InlineRows
 from ducklake_spark.model.entities import TableEntry
@@ -33,8 +34,8 @@ def _append(
     rows: Sequence[tuple[Any, ...]],
 ) -> None:
     table_id = commit.real_id(table.table_id)
-    totals = _load_totals(commit, table_id)
-    row_id = totals[1] if totals else 0
+    totals = commit.base.totals.get(table_id)
+    row_id = totals.next_row_id if totals else 0
     for file in files:
         _insert_file(commit, table, table_id, file, row_id)
         row_id += file.record_count
@@ -43,12 +44,16 @@ def _append(
         row_id += len(rows)
     if not files:
         commit.take_file_id()  # spent: readers notice new data by the counter of files
-    records = sum(file.record_count for file in files) + len(rows)
-    size = sum(file.file_size_bytes for file in files)
-    _store_totals(commit, table_id, totals, (records, row_id, size))
-    added = [stats for file in files for stats in file.column_stats]
-    added += row_stats(table.schema, rows) if rows else ()
-    _store_column_stats(commit, table, table_id, added, had_rows=bool(totals and totals[0]))
+    added = TableTotals(
+        sum(file.record_count for file in files) + len(rows),
+        row_id,
+        sum(file.file_size_bytes for file in files),
+    )
+    _store_totals(commit, table_id, totals, added)
+    stats = [each for file in files for each in file.column_stats]
+    stats += row_stats(table.schema, rows) if rows else ()
+    had_rows = totals is not None and totals.record_count > 0
+    _store_column_stats(commit, table, table_id, stats, had_rows=had_rows)
 
 
 def _insert_file(
@@ -93,34 +98,22 @@ def _insert_file(
         commit.insert("ducklake_file_partition_value", file_id, table_id, index, value)
 
 
-def _load_totals(commit: CommitRows, table_id: int) -> tuple[int, int, int] | None:
-    """The row of ducklake_table_stats: records, next row id, bytes. None before the first data."""
-    rows = commit.db.fetch(
-        "SELECT record_count, next_row_id, file_size_bytes FROM "
-        f"{commit.db.table('ducklake_table_stats')} WHERE table_id = ?",
-        (table_id,),
-    )
-    return (int(rows[0][0]), int(rows[0][1]), int(rows[0][2])) if rows else None
-
-
 def _store_totals(
-    commit: CommitRows,
-    table_id: int,
-    totals: tuple[int, int, int] | None,
-    added: tuple[int, int, int],
+    commit: CommitRows, table_id: int, known: TableTotals | None, added: TableTotals
 ) -> None:
-    records, next_row_id, size = added
-    if totals is None:
-        commit.insert("ducklake_table_stats", table_id, records, next_row_id, size)
-    else:
-        commit.execute(
-            f"UPDATE {commit.db.table('ducklake_table_stats')} SET record_count = ?, "
-            "next_row_id = ?, file_size_bytes = ? WHERE table_id = ?",
-            totals[0] + records,
-            next_row_id,
-            totals[2] + size,
-            table_id,
-        )
+    """Add to the table's row of statistics; `next_row_id` of `added` is the new one."""
+    if known is None:
+        values = (added.record_count, added.next_row_id, added.file_size_bytes)
+        commit.insert("ducklake_table_stats", table_id, *values)
+        return
+    commit.execute(
+        f"UPDATE {commit.db.table('ducklake_table_stats')} SET record_count = ?, "
+        "next_row_id = ?, file_size_bytes = ? WHERE table_id = ?",
+        known.record_count + added.record_count,
+        added.next_row_id,
+        known.file_size_bytes + added.file_size_bytes,
+        table_id,
+    )
 
 
 def _store_column_stats(
@@ -131,63 +124,43 @@ def _store_column_stats(
     *,
     had_rows: bool,
 ) -> None:
-    """Widen the table's bounds to cover the new rows: DuckDB answers from them."""
-    current = _load_column_stats(commit, table_id)
+    """Widen the table's bounds to cover the new rows: DuckDB answers from them.
+
+    Rows that change are written anew: two statements, whatever the number of columns.
+    """
+    current = commit.base.column_stats.get(table_id, {})
     by_column: dict[int, list[ColumnStats]] = defaultdict(list)
     for stats in added:
         by_column[stats.column_id].append(stats)
+    outdated = []
     for column_id, parts in by_column.items():
         known = current.get(column_id)
         kind = table.schema.by_id[column_id].type
         merged = merge_stats(known, parts, kind, had_rows=had_rows)
+        if merged == known:
+            continue
+        if known is not None:
+            outdated.append(column_id)
+        # No row says "unknown"; a row without bounds would be taken for "no values so far".
         if merged is not None:
-            _store_column(commit, table_id, merged, is_new=known is None)
-        elif known is not None:
-            # No row says "unknown"; a row without bounds would be taken for "no values so far".
-            commit.execute(
-                f"DELETE FROM {commit.db.table('ducklake_table_column_stats')} "
-                "WHERE table_id = ? AND column_id = ?",
-                table_id,
-                column_id,
-            )
-
-
-def _load_column_stats(commit: CommitRows, table_id: int) -> dict[int, TableColumnStats]:
-    decode = commit.db.decode
-    rows = commit.db.fetch(
-        "SELECT column_id, contains_null, contains_nan, min_value, max_value, extra_stats FROM "
-        f"{commit.db.table('ducklake_table_column_stats')} WHERE table_id = ?",
-        (table_id,),
-    )
-    return {
-        row[0]: TableColumnStats(
-            row[0],
-            None if row[1] is None else decode("boolean", row[1]),
-            None if row[2] is None else decode("boolean", row[2]),
-            *row[3:],
+            _insert_column_stats(commit, table_id, merged)
+    if outdated:
+        commit.execute(
+            f"DELETE FROM {commit.db.table('ducklake_table_column_stats')} WHERE table_id = ? "
+            f"AND column_id IN ({', '.join('?' for _ in outdated)})",
+            table_id,
+            *outdated,
         )
-        for row in rows
-    }
 
 
-def _store_column(
-    commit: CommitRows, table_id: int, stats: TableColumnStats, *, is_new: bool
-) -> None:
-    values = (
+def _insert_column_stats(commit: CommitRows, table_id: int, stats: TableColumnStats) -> None:
+    commit.insert(
+        "ducklake_table_column_stats",
+        table_id,
+        stats.column_id,
         stats.contains_null,
         stats.contains_nan,
         stats.min_value,
         stats.max_value,
         stats.extra_stats,
-    )
-    if is_new:
-        commit.insert("ducklake_table_column_stats", table_id, stats.column_id, *values)
-        return
-    commit.execute(
-        f"UPDATE {commit.db.table('ducklake_table_column_stats')} SET contains_null = ?, "
-        "contains_nan = ?, min_value = ?, max_value = ?, extra_stats = ? "
-        "WHERE table_id = ? AND column_id = ?",
-        *values,
-        table_id,
-        stats.column_id,
     )

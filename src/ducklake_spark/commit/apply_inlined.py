@@ -38,12 +38,7 @@ def _find_inlined_table(commit: CommitRows, table_id: int) -> str | None:
     made = [row for row in commit.rows["ducklake_inlined_data_tables"] if row[0] == table_id]
     if made:
         return str(made[-1][1])
-    found = commit.db.fetch(
-        f"SELECT table_name FROM {commit.db.table('ducklake_inlined_data_tables')} "
-        "WHERE table_id = ? ORDER BY schema_version DESC",
-        (table_id,),
-    )
-    return str(found[0][0]) if found else None
+    return commit.base.inlined_tables.get(table_id)
 
 
 def _text(value: Any, kind: DataType) -> str | None:

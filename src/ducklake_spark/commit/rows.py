@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ducklake_spark.catalog_db.connection import Database, Statement
-from ducklake_spark.model.entities import Snapshot
+from ducklake_spark.commit.base import CommitBase
 
 
 @dataclass
 class CommitRows:
     """What one commit writes, with the ids that it takes. Made anew for every attempt.
 
-    Ids are counted on from `latest`, the newest snapshot as read inside the commit's own
+    Ids are counted on from `base.latest`, the newest snapshot as read inside the commit's own
     transaction: the primary key of the snapshot decides a race, so none is ever given twice.
     """
 
     db: Database
-    latest: Snapshot
+    base: CommitBase
     rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=lambda: defaultdict(list))
     statements: list[Statement] = field(default_factory=list)
     changes_schema: bool = False
@@ -28,18 +28,18 @@ class CommitRows:
     _next_file_id: int = -1
 
     def __post_init__(self) -> None:
-        self._next_catalog_id = self.latest.next_catalog_id
-        self._next_file_id = self.latest.next_file_id
+        self._next_catalog_id = self.base.latest.next_catalog_id
+        self._next_file_id = self.base.latest.next_file_id
 
     @property
     def snapshot_id(self) -> int:
         """The number of the snapshot being made."""
-        return self.latest.snapshot_id + 1
+        return self.base.latest.snapshot_id + 1
 
     @property
     def schema_version(self) -> int:
         """The schema version after this commit."""
-        return self.latest.schema_version + (1 if self.changes_schema else 0)
+        return self.base.latest.schema_version + (1 if self.changes_schema else 0)
 
     def insert(self, table: str, *values: Any) -> None:
         """Add a row, values in the table's physical order."""

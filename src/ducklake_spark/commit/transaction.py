@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass
 
-from ducklake_spark.catalog.snapshots import load_changes_since, load_latest_snapshot
 from ducklake_spark.catalog.state import CatalogState
-from ducklake_spark.catalog_db.connection import CommitUncertain, Database, SnapshotTaken
+from ducklake_spark.catalog_db.connection import (
+    CommitUncertain,
+    Database,
+    SnapshotTaken,
+    Statement,
+)
 from ducklake_spark.catalog_db.tables import TABLES
 from ducklake_spark.commit.apply import apply_changes
+from ducklake_spark.commit.base import CommitBase, load_base
 from ducklake_spark.commit.change_log import format_changes
 from ducklake_spark.commit.conflicts import check_conflicts
 from ducklake_spark.commit.local import LocalState
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.commit.rows import CommitRows
 from ducklake_spark.commit.summary import intent_of, log_changes
-from ducklake_spark.errors import CommitRetriesExceeded
-from ducklake_spark.model.changes import AppendFiles, Change
+from ducklake_spark.errors import (
+    CatalogError,
+    CatalogLocked,
+    CatalogUnreachable,
+    CommitRetriesExceeded,
+    InvalidInput,
+)
+from ducklake_spark.model.changes import AppendFiles, Change, InlineRows
 from ducklake_spark.model.entities import Snapshot
 
 
@@ -47,10 +58,11 @@ class Transaction:
         self.db = db
         self.snapshot = snapshot
         self.local = LocalState(state)
-        self.message = CommitMessage()
+        self.message: CommitMessage | None = None
         self._retry = retry
         self._remove_files = remove_files
         self._written: list[str] = []
+        self._sent: Snapshot | None = None  # of an attempt whose COMMIT was not answered yet
 
     @property
     def has_changes(self) -> bool:
@@ -80,6 +92,11 @@ class Transaction:
 
         If another transaction took the number first, its changes are checked against ours; what
         is compatible is tried again with new ids, and no file is written twice.
+
+        Raises:
+            TransactionConflict: others did what this transaction cannot live with.
+            CommitRetriesExceeded, CatalogLocked: others kept the catalog busy for too long.
+            CommitUncertain: the catalog was lost while it committed, and did not come back.
         """
         if not self.has_changes:
             self._forget_unused_files()
@@ -89,9 +106,10 @@ class Transaction:
         except CommitUncertain:
             # The snapshot may exist: its files must not go. If it does not, they are orphans.
             raise
-        except BaseException:
+        except Exception:
             self.rollback()
             raise
+        # What interrupts a commit from outside, such as Ctrl-C, leaves the same doubt: no file goes.
         self._forget_unused_files()
         return snapshot
 
@@ -99,34 +117,75 @@ class Transaction:
         """Give up: the files written for this transaction are removed."""
         self._remove_files(self._written)
         self._written = []
-        self.local.changes = []
+        self.local = LocalState(self.local.base)
 
     def _commit_with_retries(self) -> Snapshot:
+        failure: CatalogError | None = None
         for _ in self._retry.attempts():
-            with suppress(SnapshotTaken), self.db.transaction():
-                return self._write_snapshot()
+            try:
+                with self.db.transaction():
+                    return self._write_snapshot()
+            except (SnapshotTaken, CatalogLocked, CommitUncertain) as error:
+                failure = error
+            except CatalogUnreachable as error:
+                if self._sent is None:
+                    raise
+                failure = error
+        if self._sent is not None:
+            raise CommitUncertain(
+                "A commit broke off, and it could not be found out whether it happened.",
+                hint="look at the latest snapshot to see whether the change was made.",
+            ) from failure
+        if isinstance(failure, CatalogLocked):
+            raise failure
         raise CommitRetriesExceeded(
             f"The commit was tried {self._retry.max_retry_count + 1} times, and each time another "
             "writer was first.",
             hint="try again, or raise the setting ducklake_max_retry_count.",
-        )
+        ) from failure
 
     def _write_snapshot(self) -> Snapshot:
-        latest = load_latest_snapshot(self.db)
-        if latest.snapshot_id != self.snapshot.snapshot_id:
-            others = load_changes_since(self.db, self.snapshot.snapshot_id)
-            check_conflicts(intent_of(self.local), ",".join(others))
-        commit = CommitRows(self.db, latest)
+        sent = self._sent
+        base = load_base(
+            self.db,
+            self.snapshot.snapshot_id,
+            _tables_with_new_rows(self.local.changes),
+            sent=sent.snapshot_id if sent else None,
+        )
+        if sent is not None and base.sent is not None:
+            if base.sent == sent:
+                return sent  # the commit whose outcome was not known did happen
+            self._sent = None  # another took the number: it did not, and never will
+        self._check(base)
+        commit = CommitRows(self.db, base)
         apply_changes(commit, self.local.changes)
-        values = commit.snapshot_values(dt.datetime.now(dt.timezone.utc))
-        commit.insert("ducklake_snapshot", *values)
+        snapshot = Snapshot(*commit.snapshot_values(dt.datetime.now(dt.timezone.utc)))
+        self.db.run_batch(self._statements(commit, snapshot))
+        # From here on only the answer to COMMIT can tell.
+        self._sent = snapshot
+        return snapshot
+
+    def _check(self, base: CommitBase) -> None:
+        if base.requires_message and self.message is None:
+            raise InvalidInput(
+                "Commit information for the snapshot is required but has not been provided.",
+                hint="give it with con.transaction(author=…, message=…) or set_commit_message, or "
+                "set the option require_commit_message to false.",
+            )
+        if base.others:
+            check_conflicts(intent_of(self.local), ",".join(base.others))
+
+    def _statements(self, commit: CommitRows, snapshot: Snapshot) -> list[Statement]:
+        """All that the commit writes, in an order that makes others wait, not fail."""
+        message = self.message or CommitMessage()
+        commit.insert("ducklake_snapshot", *astuple(snapshot))
         commit.insert(
             "ducklake_snapshot_changes",
             commit.snapshot_id,
             format_changes(log_changes(self.local.changes, commit.real_id)),
-            self.message.author,
-            self.message.message,
-            self.message.extra_info,
+            message.author,
+            message.message,
+            message.extra_info,
         )
         # The snapshot goes first: its primary key decides a race before anything else is sent.
         inserts = [
@@ -134,8 +193,7 @@ class Transaction:
             for name in sorted(commit.rows, key=lambda name: name != "ducklake_snapshot")
             for statement in self.db.insert_statements(TABLES[name], commit.rows[name])
         ]
-        self.db.run_batch([inserts[0], *commit.statements, *inserts[1:]])
-        return Snapshot(*values)
+        return [inserts[0], *commit.statements, *inserts[1:]]
 
     def _forget_unused_files(self) -> None:
         """Remove files whose table was dropped again before the commit; keep the committed ones."""
@@ -147,3 +205,12 @@ class Transaction:
         }
         self._remove_files([path for path in self._written if path not in used])
         self._written = []
+
+
+def _tables_with_new_rows(changes: Iterable[Change]) -> set[int]:
+    """Tables that exist already; those of this transaction have nothing to be read."""
+    return {
+        change.table.table_id
+        for change in changes
+        if isinstance(change, AppendFiles | InlineRows) and change.table.table_id >= 0
+    }

@@ -7,6 +7,7 @@ import itertools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import TimestampType
 from sqlglot import exp
@@ -194,9 +195,15 @@ class _Binder(MacroFinder):
 
     def _spark_relation(self, reference: TableReference, error: DuckLakeError) -> Relation:
         name = ".".join("`" + part.replace("`", "``") + "`" for part in reference.parts)
-        if reference.at is not None or not self.con.spark.catalog.tableExists(name):
+        if reference.at is not None or not self._spark_has(name):
             raise error
         return self._relation(self.con.spark.table(name))
+
+    def _spark_has(self, name: str) -> bool:
+        try:
+            return self.con.spark.catalog.tableExists(name)
+        except AnalysisException:  # a name of more parts than Spark's catalog has levels
+            return False
 
     def _relation(self, frame: DataFrame, *, hidden: frozenset[str] = frozenset()) -> Relation:
         name = f"_ducklake_{next(_numbers)}"

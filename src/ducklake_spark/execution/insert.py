@@ -39,6 +39,9 @@ def insert(con: Connection, s: st.Insert) -> RowSet:
     """INSERT INTO: returns how many rows were added."""
     lake, schema, name = con.place(s.table)
     with con.writing(lake, f'insert into table "{name}"') as tx:
+        entry = con.schema_entry(lake, tx, schema)
+        if tx.local.find_view(entry.schema_id, name) is not None:
+            raise InvalidInput(f'Cannot insert into "{name}": it is a view, not a table.')
         _, table = con.find_table(tx, lake, schema, name)
         constants = _constants(s, table)
         if constants is not None and append_rows(lake, tx, table, constants):
@@ -55,7 +58,7 @@ def _constants(s: st.Insert, table: TableEntry) -> list[tuple[Any, ...]] | None:
     if s.by_name or not isinstance(s.source, exp.Values):
         return None
     targets = _targets(s, table)
-    given = constant_rows(s.source, [column.type for column in targets])
+    given = constant_rows(s.source, [c.type for c in targets], [c.name for c in targets])
     defaults = {column.column_id: constant_default(column) for column in table.schema.columns}
     if given is None or NOT_CONSTANT in defaults.values():
         return None
@@ -88,7 +91,8 @@ def _source(con: Connection, s: st.Insert, table: TableEntry) -> DataFrame:
 def _values(con: Connection, source: exp.Values, targets: list[Column]) -> DataFrame:
     """The rows of VALUES: constants are converted here, the rest is computed by Spark."""
     kinds = [column.type for column in targets]
-    constants = constant_rows(source, kinds)
+    names = [column.name for column in targets]
+    constants = constant_rows(source, kinds, names)
     if constants is not None and not any(DEFAULT in row for row in constants):
         return local_frame(con.spark, targets, constants)
     rows = [
@@ -96,7 +100,7 @@ def _values(con: Connection, source: exp.Values, targets: list[Column]) -> DataF
             f"{default_text(column) if cell is DEFAULT else cell} AS _c{i}"
             for i, (cell, column) in enumerate(zip(row, targets, strict=True))
         )
-        for row in bind_values(source, kinds)
+        for row in bind_values(source, kinds, names)
     ]
     return con.spark.sql(" UNION ALL ".join(f"SELECT {row}" for row in rows))
 

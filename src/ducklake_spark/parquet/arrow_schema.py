@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.model.schema import Column
@@ -71,10 +73,28 @@ def to_arrow_type(column: Column) -> pa.DataType:
             return _scalar(column)
 
 
+def decimal_type(precision: int, scale: int) -> pa.DataType:
+    """Decimals that fit 64 bits are kept in 64 bits, where this pyarrow can write such."""
+    if precision <= 18 and _writes_decimal64():
+        return pa.decimal64(precision, scale)
+    return pa.decimal128(precision, scale)
+
+
+@cache
+def _writes_decimal64() -> bool:
+    if not hasattr(pa, "decimal64"):
+        return False
+    try:
+        pq.write_table(pa.table({"a": pa.array([1], pa.decimal64(5, 2))}), pa.BufferOutputStream())
+    except (pa.ArrowException, NotImplementedError, TypeError):
+        return False
+    return True
+
+
 def _scalar(column: Column) -> pa.DataType:
     kind = column.type
     if isinstance(kind, DecimalType):
-        return pa.decimal128(kind.precision, kind.scale)
+        return decimal_type(kind.precision, kind.scale)
     if isinstance(kind, ScalarType) and kind.name in _SCALARS:
         return _SCALARS[kind.name]
     raise NotSupported(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.logger import PySparkLogger
 
 from ducklake_spark import errors
 from ducklake_spark.errors import (
@@ -25,7 +25,9 @@ from ducklake_spark.spark.jvm import original_error
 _QUERY_LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _MARK: Final = "ducklake-spark-error:"
 _MARKED: Final = re.compile(re.escape(_MARK) + r"(\{[^\n]*\})")
-_ADVICE: Final = re.compile(r" (If necessary set \"?spark\.|Use `try_).*?(?= SQLSTATE|$)")
+# The state is no help to a reader, and the position is one in the text that Spark was given.
+_TRAILER: Final = re.compile(r" SQLSTATE: \w{5}(; line \d+ pos \d+)?;?$")
+_ADVICE: Final = re.compile(r" (If necessary set \"?spark\.|Use `try_).*?$")
 
 
 class TaskFailure(Exception):
@@ -50,8 +52,9 @@ def spark_failures(action: str) -> Iterator[None]:
     """Turn exceptions of Spark into errors of this package.
 
     What a task raised on purpose comes out as it was. A value that a cast or a computation
-    refuses is an InvalidValue, with the first line of Spark's own message. A data file that is
-    gone or broken is told apart. All else is a SparkFailure.
+    refuses is an InvalidValue, with the first line of Spark's own message, and a query that makes
+    no sense is an InvalidInput. A data file that is gone or broken is told apart. All else is a
+    SparkFailure.
 
     Args:
         action: what is attempted, such as ``write to table "orders"``.
@@ -66,7 +69,8 @@ def spark_failures(action: str) -> Iterator[None]:
 @contextmanager
 def _quiet_loggers() -> Iterator[None]:
     """Keep PySpark from printing the JVM's stack of an error that is raised and told anyway."""
-    loggers = [logging.getLogger(name) for name in _QUERY_LOGGERS]
+    # Asked for in PySpark's way: it cannot use a plain logger that has one of these names.
+    loggers = [PySparkLogger.getLogger(name) for name in _QUERY_LOGGERS]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
         logger.disabled = True
@@ -90,9 +94,11 @@ def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
     if condition.startswith("UNRESOLVED_COLUMN"):
         return _column_not_found(error, action)
     if condition.startswith("UNRESOLVED_ROUTINE"):
-        return errors.FunctionNotFound(f"Cannot {action}: {reason}")
+        return _function_not_found(error, action)
     if state.startswith("22"):  # SQL's class of states for data that cannot be computed with
         return InvalidValue(f"Cannot {action}: {_ADVICE.sub('', reason)}")
+    if isinstance(error, AnalysisException):
+        return errors.InvalidInput(f"Cannot {action}: {reason}")
     if condition == "FAILED_READ_FILE.FILE_NOT_EXIST":
         return MissingDataFile(f"Cannot {action}: {reason}")
     if condition.startswith("FAILED_READ_FILE"):
@@ -102,9 +108,22 @@ def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
 
 def _column_not_found(error: Exception, action: str) -> DuckLakeError:
     told: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
-    name = str(told.get("objectName", "")).strip("`")
-    near = did_you_mean(name, re.findall(r"`([^`]+)`", str(told.get("proposal", ""))))
+    name = _dotted(told.get("objectName", ""))
+    proposals = [_dotted(text) for text in str(told.get("proposal", "")).split(", ")]
+    bare = {text.rpartition(".")[2]: text for text in proposals}
+    near = did_you_mean(name, proposals) or did_you_mean(name.rpartition(".")[2], bare)
     return errors.ColumnNotFound(f'Cannot {action}: column "{name}" does not exist.', hint=near)
+
+
+def _function_not_found(error: Exception, action: str) -> DuckLakeError:
+    told: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
+    name = _dotted(told.get("routineName", "")).lower()
+    return errors.FunctionNotFound(f'Cannot {action}: there is no function "{name}".')
+
+
+def _dotted(name: str) -> str:
+    """A quoted name of Spark without its quotes: ```o`.`id``` is ``o.id``."""
+    return str(name).strip("`").replace("`.`", ".")
 
 
 def _unmark(marked: str, action: str, text: str) -> DuckLakeError:
@@ -127,4 +146,5 @@ def _first_line(text: str) -> str:
     lines = [line for line in text.strip().splitlines() if line.strip()]
     if not lines:
         return "Spark gave no reason."
-    return lines[-1].strip() if "Traceback (most recent call last)" in text else lines[0].strip()
+    told = lines[-1] if "Traceback (most recent call last)" in text else lines[0]
+    return _TRAILER.sub("", told.strip())

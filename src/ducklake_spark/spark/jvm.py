@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
 from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
 from pyspark.java_gateway import ensure_callback_server_started
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from ducklake_spark.errors import DuckLakeError, InvalidInput, NotSupported, SparkFailure
@@ -152,6 +153,17 @@ def frame_of(spark: SparkSession, logical_plan: Any) -> DataFrame:
     classic = jvm_of(spark).root.org.apache.spark.sql.classic
     dataset = scala_object(classic, "Dataset").ofRows(_java_session(spark), logical_plan)
     return DataFrame(dataset, spark)
+
+
+def unscaled_value(column: Column) -> Column:
+    """The 64-bit integer behind a decimal of at most 18 digits: what Spark itself keeps of it."""
+    context: Any = SparkContext._active_spark_context
+    sql = _jvm_of_gateway(context._gateway).root.org.apache.spark.sql
+    java: Any = column
+    value = sql.catalyst.expressions.UnscaledValue(sql.classic.ExpressionUtils.expression(java._jc))
+    make: Any = Column
+    unscaled: Column = make(sql.classic.ExpressionUtils.column(value))
+    return unscaled
 
 
 def _java_session(spark: SparkSession) -> Any:

@@ -64,9 +64,8 @@ def _expect(value: Any, kind: type) -> Any:
 
 
 def _bad(value: Any, kind: DataType) -> InvalidValue:
-    return InvalidValue(
-        f"The value {value!r} does not fit a column of type {format_sql_type(kind)}."
-    )
+    shown = str(value) if isinstance(value, Decimal) else repr(value)
+    return InvalidValue(f"The value {shown} does not fit a column of type {format_sql_type(kind)}.")
 
 
 def _struct(value: Any, kind: StructType) -> dict[str, Any]:

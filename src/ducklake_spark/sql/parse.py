@@ -70,6 +70,16 @@ def _parse_one(tokens: list[Token], text: str, dialect: Dialect) -> st.Statement
     return _reading_errors(tokens, text, dialect, _statement)
 
 
+def _plain_reason(described: str) -> str:
+    """What sqlglot says, unless it speaks of its own classes."""
+    if described.startswith("Required keyword"):
+        return "something is missing here"
+    before, _, _ = described.partition(" but got <Token")
+    if not before or "<" in before:
+        return "it is not expected here"
+    return before.rstrip(".")
+
+
 def _reading_errors(
     tokens: list[Token], text: str, dialect: Dialect, read: Callable[[Reader], T]
 ) -> T:
@@ -80,9 +90,7 @@ def _reading_errors(
     except ParseError as error:
         token = reader.parser._curr or reader.parser._prev
         described = error.errors[0].get("description") if error.errors else None
-        raise syntax_error(
-            text, token, (described or "it is not expected here").rstrip(".")
-        ) from None
+        raise syntax_error(text, token, _plain_reason(described or "")) from None
     reader.expect_end()
     return found
 

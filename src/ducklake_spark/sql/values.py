@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
+from itertools import repeat
 from typing import Any, Final
 
 from sqlglot import exp
 
-from ducklake_spark.errors import ColumnMismatch
+from ducklake_spark.errors import ColumnMismatch, InvalidValue
 from ducklake_spark.model.schema import Default
 from ducklake_spark.model.types import (
     DataType,
@@ -49,36 +51,55 @@ def is_default(cell: exp.Expr) -> bool:
     return isinstance(cell, exp.Var) and cell.name.upper() == "DEFAULT"
 
 
-def bind_values(rows: Rows, types: Sequence[DataType]) -> list[tuple[str | DefaultCell, ...]]:
+@contextmanager
+def _naming(column: str | None) -> Iterator[None]:
+    """Say which column a value was for."""
+    try:
+        yield
+    except InvalidValue as error:
+        if column is None:
+            raise
+        raise InvalidValue(f'Column "{column}": {error.message}', hint=error.hint) from None
+
+
+def bind_values(
+    rows: Rows, types: Sequence[DataType], names: Sequence[str] | None = None
+) -> list[tuple[str | DefaultCell, ...]]:
     """For each cell the Spark SQL text ``CAST(… AS carrier)``, or `DEFAULT`. Runs on the driver.
 
     Constants are converted here, with DuckDB's rules; what must be computed is cast by Spark.
+    `names` are those of the columns, for messages.
 
     Raises:
         ColumnMismatch: a row has another number of values than there are types.
         InvalidValue: a constant does not fit its column.
     """
-    return [
-        tuple(
-            DEFAULT if is_default(c) else bind_cell(c, t) for c, t in zip(row, types, strict=True)
-        )
-        for row in _checked(rows, types)
-    ]
+    bound = []
+    for row in _checked(rows, types):
+        cells: list[str | DefaultCell] = []
+        for cell, kind, name in zip(row, types, names or repeat(None), strict=False):
+            with _naming(name):
+                cells.append(DEFAULT if is_default(cell) else bind_cell(cell, kind))
+        bound.append(tuple(cells))
+    return bound
 
 
-def constant_rows(rows: Rows, types: Sequence[DataType]) -> list[tuple[Any, ...]] | None:
+def constant_rows(
+    rows: Rows, types: Sequence[DataType], names: Sequence[str] | None = None
+) -> list[tuple[Any, ...]] | None:
     """The values of all rows when every cell is a plain constant (or `DEFAULT`); None otherwise."""
     found = []
     for row in _checked(rows, types):
         cells: list[Any] = []
-        for cell, kind in zip(row, types, strict=True):
+        for cell, kind, name in zip(row, types, names or repeat(None), strict=False):
             if is_default(cell):
                 cells.append(DEFAULT)
                 continue
             if not is_constant(cell):
                 return None
             try:
-                cells.append(convert(literal_value(cell), kind))
+                with _naming(name):
+                    cells.append(convert(literal_value(cell), kind))
             except NotPlain:
                 return None
         found.append(tuple(cells))

@@ -1,0 +1,144 @@
+"""What a commit has to know of the lake as it is now, read in one round trip. Driver."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ducklake_spark.catalog.snapshots import (
+    changes_since_query,
+    latest_snapshot_query,
+    read_snapshot,
+    snapshot_query,
+)
+from ducklake_spark.catalog_db.connection import Database, Statement
+from ducklake_spark.errors import NotALake, TransactionConflict
+from ducklake_spark.model.entities import Snapshot
+from ducklake_spark.model.stats import TableColumnStats
+
+
+@dataclass(frozen=True, slots=True)
+class TableTotals:
+    """The row of ducklake_table_stats."""
+
+    record_count: int
+    next_row_id: int
+    file_size_bytes: int
+
+
+@dataclass(frozen=True)
+class CommitBase:
+    """The newest state of what a transaction touches, all of it of one snapshot.
+
+    Attributes:
+        latest: the newest snapshot; ids are counted on from it.
+        others: the change logs of the snapshots that came since the transaction began.
+        sent: the snapshot of the number that was asked for, if there is one.
+        totals: by table id; none for a table that never had rows.
+        column_stats: by table id and column id.
+        inlined_tables: by table id, the newest table of inlined rows.
+        requires_message: whether the lake wants every commit to be explained.
+    """
+
+    latest: Snapshot
+    others: tuple[str, ...] = ()
+    sent: Snapshot | None = None
+    totals: dict[int, TableTotals] = field(default_factory=dict)
+    column_stats: dict[int, dict[int, TableColumnStats]] = field(default_factory=dict)
+    inlined_tables: dict[int, str] = field(default_factory=dict)
+    requires_message: bool = False
+
+
+def load_base(
+    db: Database, since: int, table_ids: Iterable[int], *, sent: int | None = None
+) -> CommitBase:
+    """Read what a commit needs, inside its transaction and after its turn has come.
+
+    If another transaction commits between two of these reads, it takes the number of the snapshot
+    that this one is about to write, so that this one fails and reads again.
+
+    Args:
+        db: with a transaction open.
+        since: the snapshot at which the transaction began.
+        table_ids: the tables that gain rows.
+        sent: the number of a snapshot to look up, of an attempt whose outcome is unknown.
+    """
+    tables = sorted(table_ids)
+    queries = [
+        latest_snapshot_query(db),
+        changes_since_query(db, since),
+        snapshot_query(db, -1 if sent is None else sent),
+        _message_query(db),
+        *(_table_queries(db, tables) if tables else ()),
+    ]
+    latest, changes, found, message, *of_tables = db.fetch_batch(queries)
+    if not latest:
+        raise NotALake("The lake has no snapshot at all: its catalog is damaged.")
+    newest = read_snapshot(db, latest[0])
+    _check_unbroken(since, newest.snapshot_id, [int(row[0]) for row in changes])
+    totals, columns, inlined = of_tables or ([], [], [])
+    return CommitBase(
+        newest,
+        tuple(row[1] for row in changes if row[1]),
+        read_snapshot(db, found[0]) if found else None,
+        {row[0]: TableTotals(*map(int, row[1:])) for row in totals},
+        _column_stats(db, columns),
+        {row[0]: str(row[1]) for row in inlined},
+        bool(message) and str(message[0][0]).lower() == "true",
+    )
+
+
+def _check_unbroken(since: int, latest: int, found: Sequence[int]) -> None:
+    """What a snapshot did that has been expired meanwhile cannot be judged any more."""
+    # One that is newer than the latest came between two of the reads: then the commit fails.
+    if [number for number in found if number <= latest] != list(range(since + 1, latest + 1)):
+        raise TransactionConflict(
+            f"Transaction conflict - this transaction began at snapshot {since}, and some of the "
+            f"snapshots from there to {latest} have been removed - what they did is not known.",
+            hint="start a new transaction and do the work again on what is there now.",
+        )
+
+
+def _message_query(db: Database) -> Statement:
+    return Statement(
+        f'SELECT "value" FROM {db.table("ducklake_metadata")} '
+        "WHERE \"key\" = 'require_commit_message' AND scope IS NULL"
+    )
+
+
+def _table_queries(db: Database, tables: Sequence[int]) -> tuple[Statement, ...]:
+    where = f"WHERE table_id IN ({', '.join('?' for _ in tables)})"
+    ids = tuple(tables)
+    return (
+        Statement(
+            "SELECT table_id, record_count, next_row_id, file_size_bytes "
+            f"FROM {db.table('ducklake_table_stats')} {where}",
+            ids,
+        ),
+        Statement(
+            "SELECT table_id, column_id, contains_null, contains_nan, min_value, max_value, "
+            f"extra_stats FROM {db.table('ducklake_table_column_stats')} {where}",
+            ids,
+        ),
+        Statement(
+            f"SELECT table_id, table_name FROM {db.table('ducklake_inlined_data_tables')} {where} "
+            "ORDER BY schema_version",
+            ids,
+        ),
+    )
+
+
+def _column_stats(
+    db: Database, rows: Iterable[tuple[Any, ...]]
+) -> dict[int, dict[int, TableColumnStats]]:
+    stats: dict[int, dict[int, TableColumnStats]] = defaultdict(dict)
+    for table_id, column_id, null, nan, *rest in rows:
+        stats[table_id][column_id] = TableColumnStats(
+            column_id,
+            None if null is None else db.decode("boolean", null),
+            None if nan is None else db.decode("boolean", nan),
+            *rest,
+        )
+    return dict(stats)
