@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +15,9 @@ def start_spark(directory: Path) -> SparkSession:
     """A small local session that keeps its files below `directory`."""
     from pyspark.sql import SparkSession
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # tasks need this very environment
     settings = {
         "spark.driver.memory": "3g",
-        "spark.pyspark.python": sys.executable,  # tasks need this very environment
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",

@@ -44,6 +44,11 @@ class Jvm:
         return scala_object(self.root.scala, "None")
 
     @functools.cached_property
+    def empty_metadata(self) -> Any:
+        """Metadata of a column that has none."""
+        return self.root.org.apache.spark.sql.types.Metadata.empty()
+
+    @functools.cached_property
     def mapper(self) -> Any:
         """Spark's own Jackson, taught to build the rows and files of a relation in one call."""
         jackson = self.root.com.fasterxml.jackson
@@ -153,6 +158,18 @@ def frame_of(spark: SparkSession, logical_plan: Any) -> DataFrame:
     classic = jvm_of(spark).root.org.apache.spark.sql.classic
     dataset = scala_object(classic, "Dataset").ofRows(_java_session(spark), logical_plan)
     return DataFrame(dataset, spark)
+
+
+def bare_column(frame: DataFrame, name: str, shown: str) -> Column:
+    """A column of the frame under another name, without any metadata.
+
+    In two calls to the JVM: PySpark's own functions need some thirty, which a wide table feels.
+    """
+    java: Any = frame._jdf
+    make: Any = Column
+    empty = jvm_of(frame.sparkSession).empty_metadata
+    column: Column = make(getattr(java.col(name), "as")(shown, empty))
+    return column
 
 
 def unscaled_value(column: Column) -> Column:

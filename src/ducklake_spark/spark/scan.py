@@ -35,6 +35,7 @@ from ducklake_spark.spark.internal import (
     SNAPSHOT_FIELD,
     VIRTUAL_TYPES,
 )
+from ducklake_spark.spark.jvm import bare_column
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.relation import (
     Choice,
@@ -43,7 +44,14 @@ from ducklake_spark.spark.relation import (
     RelationSource,
     build_relation,
 )
-from ducklake_spark.spark.storage import FIELD_ID, adapt, default_value, is_raw, storage_field
+from ducklake_spark.spark.storage import (
+    FIELD_ID,
+    adapt,
+    default_value,
+    is_raw,
+    is_same,
+    storage_field,
+)
 
 _CONSTANTS: Final = StructType(
     [StructField(name, LongType()) for name in (FILE_ID, ROW_START, BEGIN)]
@@ -132,7 +140,7 @@ class _Context:
         if facts := self._file_facts(branch):
             frame = frame.join(F.broadcast(facts), FILE_ID, "inner")
         return frame.select(
-            *(_shown(read, decoded=branch.reader == "arrow") for read in branch.columns),
+            *(_shown(frame, read, decoded=branch.reader == "arrow") for read in branch.columns),
             *(self._virtual(name).alias(name) for name in self.virtual),
         )
 
@@ -247,16 +255,18 @@ def _fact(name: str) -> str:
     return f"__ducklake_fact_{name}"
 
 
-def _shown(read: ColumnRead, *, decoded: bool) -> SparkColumn:
-    column = read.column
+def _shown(frame: DataFrame, read: ColumnRead, *, decoded: bool) -> SparkColumn:
+    column, stored = read.column, read.stored
+    if read.hive is None and not decoded and stored is not None and is_same(stored, column):
+        return bare_column(frame, _quoted(stored.name), column.name)
     if read.hive is not None:
         value = F.col(_quoted(_fact(column.name)))
     elif decoded:
         value = F.col(_quoted(column.name))
-    elif read.stored is None:
+    elif stored is None:
         value = default_value(column)
     else:
-        value = adapt(F.col(_quoted(read.stored.name)), read.stored, column)
+        value = adapt(F.col(_quoted(stored.name)), stored, column)
     # Ids and defaults of the reader's columns are no business of whoever uses the frame.
     return value.alias(column.name, metadata={})
 
