@@ -43,6 +43,34 @@ class Jvm:
         """Scala's None."""
         return scala_object(self.root.scala, "None")
 
+    # Every dot of a path into the JVM is a call of its own: what a scan needs each time is kept.
+
+    @functools.cached_property
+    def nil(self) -> Any:
+        """Scala's empty list."""
+        return scala_object(self.root.scala.collection.immutable, "Nil")
+
+    @functools.cached_property
+    def _array_seq(self) -> Any:
+        return scala_object(self.root.scala.collection.immutable, "ArraySeq")
+
+    @functools.cached_property
+    def _converters(self) -> Any:
+        return self.root.scala.jdk.javaapi.CollectionConverters
+
+    @functools.cached_property
+    def _sql_conf(self) -> Any:
+        return self.root.org.apache.spark.sql.internal.SQLConf
+
+    @functools.cached_property
+    def _directories_class(self) -> Any:
+        name = "org.apache.spark.sql.execution.datasources.PartitionDirectory"
+        return self.class_named(f"[L{name};")
+
+    def directories(self, text: str) -> Any:
+        """The files of a relation, from JSON, as the Seq of directories that Spark wants."""
+        return self._array_seq.unsafeWrapArray(self.mapper.readValue(text, self._directories_class))
+
     @functools.cached_property
     def empty_metadata(self) -> Any:
         """Metadata of a column that has none."""
@@ -88,12 +116,12 @@ class Jvm:
         """The values of the InSet found along `path`, as a JSON list: toJSON() leaves them out."""
         for ordinal in path:
             expression = expression.children().apply(ordinal)
-        values = self.root.scala.jdk.javaapi.CollectionConverters.asJava(expression.hset())
+        values = self._converters.asJava(expression.hset())
         return str(self._value_mapper.writeValueAsString(values))
 
     def session_time_zone(self) -> str:
         """The zone in which this thread's session renders TIMESTAMP literals."""
-        return str(self.root.org.apache.spark.sql.internal.SQLConf.get().sessionLocalTimeZone())
+        return str(self._sql_conf.get().sessionLocalTimeZone())
 
     def class_named(self, name: str) -> Any:
         """The java.lang.Class of that name, by the loader that Spark itself uses."""
@@ -108,7 +136,7 @@ class Jvm:
 
     def items(self, seq: Any) -> Iterable[Any]:
         """The elements of a Scala Seq."""
-        return list(self.root.scala.jdk.javaapi.CollectionConverters.asJava(seq))
+        return list(self._converters.asJava(seq))
 
     def throw(self, error: Exception) -> Py4JJavaError:
         """The exception to raise from a callback so that PySpark shows just `error`'s own text."""

@@ -237,16 +237,17 @@ class LakeFileIndex:
     def _predicate(self, data_filters: Any) -> Predicate:
         if self.source.choose is None:
             return Constant(True)
-        parts = tuple(self._translate(filter_) for filter_ in self.jvm.items(data_filters))
+        zone = self.jvm.session_time_zone()
+        parts = tuple(self._translate(item, zone) for item in self.jvm.items(data_filters))
         return And(parts) if parts else Constant(True)
 
-    def _translate(self, expression: Any) -> Predicate:
+    def _translate(self, expression: Any, time_zone: str) -> Predicate:
         text = expression.toJSON()
         return parse_filter(
             text,
             self.source.columns,
             sets=[self.jvm.set_values(expression, path) for path in find_sets(text)],
-            time_zone=self.jvm.session_time_zone(),
+            time_zone=time_zone,
         )
 
     def _choose(self, predicate: Predicate) -> Choice:
@@ -283,11 +284,7 @@ class LakeFileIndex:
         )
 
     def _directories(self, files: Sequence[ListedFile]) -> Any:
-        text = json.dumps([_directory(file) for file in files])
-        array_class = "[Lorg.apache.spark.sql.execution.datasources.PartitionDirectory;"
-        array = self.jvm.mapper.readValue(text, self.jvm.class_named(array_class))
-        collections = self.jvm.root.scala.collection.immutable
-        return scala_object(collections, "ArraySeq").unsafeWrapArray(array)
+        return self.jvm.directories(json.dumps([_directory(file) for file in files]))
 
     @guarded
     def inputFiles(self) -> Any:  # noqa: N802
@@ -301,7 +298,7 @@ class LakeFileIndex:
     @guarded
     def rootPaths(self) -> Any:  # noqa: N802
         """None: nothing is ever listed below a root."""
-        return scala_object(self.jvm.root.scala.collection.immutable, "Nil")
+        return self.jvm.nil
 
     def refresh(self) -> None:
         """Nothing to do: a relation shows its snapshot for ever."""
