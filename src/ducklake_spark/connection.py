@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ducklake_spark.commit.transaction import CommitMessage
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.operations.append import append
@@ -80,16 +79,22 @@ class Connection(Session):
         message: str | None = None,
         extra_info: str | None = None,
     ) -> Iterator[Connection]:
-        """Everything inside becomes one snapshot, or nothing at all."""
+        """Everything inside becomes one snapshot, or nothing at all.
+
+        Args:
+            author: who makes the snapshot; stored with it, as are the other two.
+            message: why.
+            extra_info: anything else, such as JSON.
+        """
         self.begin()
+        if author or message or extra_info:
+            self.set_commit_message(author, message, extra_info)
         try:
             yield self
         except BaseException:
-            self.rollback()
+            if self.in_transaction:
+                self.rollback()
             raise
-        if author or message or extra_info:
-            for tx in self.open_transactions():
-                tx.message = CommitMessage(author, message, extra_info)
         self.commit()
 
     def table(

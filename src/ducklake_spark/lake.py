@@ -47,6 +47,7 @@ class Lake:
     read_only: bool = False
     pinned: Snapshot | None = None  # attached at a past snapshot
     inlining_row_limit: int | None = None  # given at ATTACH: for this session only
+    default_inlining_row_limit: int = DEFAULT_INLINING_ROW_LIMIT
     metadata_catalog: str | None = None  # the name for the catalog's own tables, if one was given
     _states: OrderedDict[int, CatalogState] = field(default_factory=OrderedDict)
 
@@ -98,7 +99,7 @@ class Lake:
             return int(stored)
         if self.inlining_row_limit is not None:
             return self.inlining_row_limit
-        return DEFAULT_INLINING_ROW_LIMIT
+        return self.default_inlining_row_limit
 
     def check_writable(self, action: str) -> None:
         """Refuse a change of a lake that was attached for reading."""

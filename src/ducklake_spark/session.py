@@ -9,11 +9,16 @@ from typing import Any
 
 from ducklake_spark.catalog.state import CatalogState
 from ducklake_spark.commit.retry import RetryPolicy
-from ducklake_spark.commit.transaction import Transaction
+from ducklake_spark.commit.transaction import CommitMessage, Transaction
 from ducklake_spark.errors import (
     AlreadyExists,
     InvalidInput,
+    InvalidValue,
     LakeNotFound,
+    NotFound,
+    NotNullViolation,
+    NotSupported,
+    ReadOnlyLake,
     SchemaNotFound,
     TableNotFound,
     TransactionError,
@@ -31,10 +36,15 @@ class Session:
         self.lakes: dict[str, Lake] = {}
         self.current: tuple[str, str] | None = None  # lake and schema in use
         self.variables: dict[str, Any] = {}
+        self.settings: dict[str, Any] = {}  # what SET has set
+        self.prepared: dict[str, Any] = {}  # statements of PREPARE
+        self.secrets: dict[str, Any] = {}  # what CREATE SECRET has made
         self.retry = RetryPolicy()
-        self.last_committed: int | None = None
         self._attached: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self._transactions: dict[str, Transaction] | None = None  # while BEGIN is in force
+        self._message: CommitMessage | None = None  # for the open transaction
+        self._aborted = False  # a statement of the open transaction failed while it ran
+        self._committed: dict[str, int] = {}  # lake -> the last snapshot that we made
 
     # --- lakes -----------------------------------------------------------------------------------
 
@@ -54,7 +64,10 @@ class Session:
         """Attach what another session has attached, with connections of our own."""
         for name, (uri, options) in other._attached.items():
             self.attach(uri, other.lakes[name].name, **options)
+            default = other.lakes[name].default_inlining_row_limit
+            self.lakes[name].default_inlining_row_limit = default
         self.current, self.retry = other.current, other.retry
+        self.settings, self.secrets = dict(other.settings), other.secrets
 
     def detach(self, name: str) -> None:
         """Let go of a lake."""
@@ -66,6 +79,7 @@ class Session:
                 hint="COMMIT or ROLLBACK first.",
             )
         del self.lakes[key], self._attached[key]
+        self._committed.pop(key, None)
         if self.current and self.current[0] == lake.name:
             self.current = None
         lake.close()
@@ -111,24 +125,54 @@ class Session:
     def begin(self) -> None:
         """BEGIN: the statements that follow see one snapshot and their own changes."""
         if self._transactions is not None:
+            self._aborted = True
             raise TransactionError("Cannot start a transaction within a transaction.")
-        self._transactions = {}
+        self._transactions, self._message, self._aborted = {}, None, False
 
     def commit(self) -> None:
-        """COMMIT: make the changes visible to all, as one snapshot."""
+        """COMMIT: make the changes visible to all, as one snapshot.
+
+        The transaction is over also when this fails; then nothing of it was done. Where DuckDB
+        takes COMMIT after a failed statement for ROLLBACK without a word, this is an error.
+        """
         if self._transactions is None:
             raise TransactionError("Cannot commit: no transaction is active.")
+        if self._aborted:
+            self.rollback()
+            raise TransactionError(
+                "Cannot commit: a statement of the transaction failed, so all of it has been "
+                "rolled back.",
+                hint="begin a new transaction and do the work again.",
+            )
         transactions, self._transactions = self._transactions, None
-        for tx in transactions.values():
-            self._note(tx.commit())
+        for name, tx in transactions.items():
+            tx.message = self._message
+            self._note(name, tx.commit())
 
     def rollback(self) -> None:
         """ROLLBACK: forget the changes; files written for them are removed."""
         if self._transactions is None:
             raise TransactionError("Cannot roll back: no transaction is active.")
         transactions, self._transactions = self._transactions, None
+        self._aborted = False
         for tx in transactions.values():
             tx.rollback()
+
+    def set_commit_message(
+        self, author: str | None, message: str | None, extra_info: str | None = None
+    ) -> None:
+        """Say who makes the snapshot of the open transaction, and why."""
+        if self._transactions is None:
+            raise TransactionError(
+                "Cannot set a commit message: no transaction is active.",
+                hint="BEGIN first, or use con.transaction(author=…, message=…).",
+            )
+        self._message = CommitMessage(author, message, extra_info)
+
+    def last_committed_snapshot(self, lake: str | None = None) -> int | None:
+        """The last snapshot that this connection made in a lake, by default in the one in use."""
+        found = self.lake(lake) if lake else self.current_lake()
+        return self._committed.get(found.name.lower())
 
     @contextmanager
     def reading(self, lake: Lake) -> Iterator[Transaction]:
@@ -137,29 +181,43 @@ class Session:
 
     @contextmanager
     def writing(self, lake: Lake, action: str) -> Iterator[Transaction]:
-        """The open transaction on the lake, or one that commits at the end of this change."""
+        """The open transaction on the lake, or one that commits at the end of this change.
+
+        As in DuckDB, a statement that is refused before it runs (a name that is not there, say)
+        leaves an open transaction as it was; one that fails while it runs ends it.
+        """
         lake.check_writable(action)
         tx = self._open_transaction(lake)
-        if tx is not None:
+        if tx is None:
+            with self._writing_alone(lake) as alone:
+                yield alone
+            return
+        try:
             self._check_single_writer(lake)
             with tx.statement():
                 yield tx
-            return
+        except BaseException as error:
+            self._aborted = _ends_transaction(error)
+            raise
+
+    @contextmanager
+    def _writing_alone(self, lake: Lake) -> Iterator[Transaction]:
         tx = lake.begin(self.retry)
         try:
             yield tx
         except BaseException:
             tx.rollback()
             raise
-        self._note(tx.commit())
-
-    def open_transactions(self) -> list[Transaction]:
-        """The lakes' parts of the open transaction."""
-        return list((self._transactions or {}).values())
+        self._note(lake.name.lower(), tx.commit())
 
     def _open_transaction(self, lake: Lake) -> Transaction | None:
         if self._transactions is None:
             return None
+        if self._aborted:
+            raise TransactionError(
+                "Current transaction is aborted (please ROLLBACK).",
+                hint="a statement of it failed; nothing of it can be committed.",
+            )
         key = lake.name.lower()
         if key not in self._transactions:
             self._transactions[key] = lake.begin(self.retry)
@@ -174,9 +232,9 @@ class Session:
                     hint="commit first.",
                 )
 
-    def _note(self, snapshot: Snapshot | None) -> None:
+    def _note(self, lake: str, snapshot: Snapshot | None) -> None:
         if snapshot is not None:
-            self.last_committed = snapshot.snapshot_id
+            self._committed[lake] = snapshot.snapshot_id
 
     # --- names -----------------------------------------------------------------------------------
 
@@ -260,6 +318,14 @@ class Session:
         state = lake.state_at(snapshot)
         table = _find_past_table(lake, state, schema_name, name, snapshot.snapshot_id)
         return TableVersion(lake, table, snapshot, state)
+
+
+# Raised before a statement runs, as DuckDB's parser, binder and catalog errors are.
+_REFUSALS = (AlreadyExists, InvalidInput, NotFound, NotSupported, ReadOnlyLake)
+
+
+def _ends_transaction(error: BaseException) -> bool:
+    return isinstance(error, InvalidValue | NotNullViolation) or not isinstance(error, _REFUSALS)
 
 
 def _find_past_table(

@@ -18,6 +18,7 @@ SOURCE = Path(__file__).parents[2] / "src" / PACKAGE
 LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "errors": (set(), set()),
     "model": ({"errors"}, set()),
+    "options": ({"errors", "model"}, set()),
     "plan": ({"errors", "model"}, set()),
     "catalog_db": ({"errors", "model"}, {"duckdb", "psycopg", "pymysql"}),
     "catalog": ({"errors", "model", "plan", "catalog_db"}, set()),
@@ -27,12 +28,15 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "lake": ({"errors", "model", "catalog", "catalog_db", "parquet", "commit"}, set()),
     "result": ({"errors", "model", "spark"}, {"pyspark"}),
     "operations": (
-        {"errors", "model", "plan", "catalog", "catalog_db", "parquet", "spark", "commit", "lake"},
+        {
+            *("errors", "model", "options", "plan", "catalog", "catalog_db", "parquet", "spark"),
+            *("commit", "lake"),
+        },
         {"pyspark", "pyarrow"},
     ),
     "sql": ({"errors", "model"}, {"sqlglot"}),
     "execution": (
-        {"errors", "model", "commit", "spark", "operations", "lake", "result", "sql"},
+        {"errors", "model", "options", "commit", "spark", "operations", "lake", "result", "sql"},
         {"pyspark", "sqlglot"},
     ),
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from ducklake_spark.catalog_db.connection import Database
+from ducklake_spark.catalog_db.connection import Database, Statement
 from ducklake_spark.model.schema import Column, Default, Schema
 
 # The text that stands for "no default" (a default of the four letters cannot be told from it).
@@ -53,14 +54,18 @@ class ColumnHistory:
         return max((row.column_id for row in self.rows), default=0) + 1
 
 
-def load_column_history(db: Database, table_id: int) -> ColumnHistory:
-    """Every row of ducklake_column for the table, in one statement."""
-    rows = db.fetch(
+def column_history_query(db: Database, table_id: int) -> Statement:
+    """Asks for every row of ducklake_column for the table; see `read_column_history`."""
+    return Statement(
         "SELECT column_id, begin_snapshot, end_snapshot, column_order, column_name, column_type, "
         "initial_default, default_value, nulls_allowed, parent_column, default_value_type, "
         f"default_value_dialect FROM {db.table('ducklake_column')} WHERE table_id = ?",
         (table_id,),
     )
+
+
+def read_column_history(db: Database, rows: Iterable[tuple[Any, ...]]) -> ColumnHistory:
+    """The versions in the fetched rows."""
     return ColumnHistory(
         tuple(ColumnRow(*(*row[:8], db.decode("boolean", row[8]), *row[9:])) for row in rows)
     )

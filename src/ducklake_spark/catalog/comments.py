@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from ducklake_spark.catalog_db.connection import Database
+from ducklake_spark.catalog_db.connection import Database, Statement
 from ducklake_spark.catalog_db.statements import visible_at
 
 
-def load_comments(db: Database, snapshot_id: int) -> dict[int, str]:
-    """Comments on tables and views by their ids, which are of one sequence."""
-    rows = db.fetch(
+def comments_query(db: Database, snapshot_id: int) -> Statement:
+    """Asks for id and comment of tables and views, whose ids are of one sequence."""
+    return Statement(
         f"SELECT object_id, value FROM {db.table('ducklake_tag')} "
         f"WHERE {visible_at()} AND key = 'comment' AND value IS NOT NULL",
         (snapshot_id, snapshot_id),
     )
-    return dict(rows)
 
 
-def load_column_comments(db: Database, snapshot_id: int, table_id: int) -> dict[int, str]:
-    """Comments on the columns of a table by column id."""
-    rows = db.fetch(
+def column_comments_query(db: Database, snapshot_id: int, table_id: int) -> Statement:
+    """Asks for id and comment of the columns of a table."""
+    return Statement(
         f"SELECT column_id, value FROM {db.table('ducklake_column_tag')} "
         f"WHERE {visible_at()} AND table_id = ? AND key = 'comment' AND value IS NOT NULL",
         (snapshot_id, snapshot_id, table_id),
     )
-    return dict(rows)

@@ -6,14 +6,18 @@ used. Both stay valid for every snapshot of the same schema version, so they are
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from ducklake_spark.catalog.columns import ColumnHistory, load_column_history
-from ducklake_spark.catalog.comments import load_column_comments, load_comments
-from ducklake_spark.catalog.macros import load_macros
-from ducklake_spark.catalog_db.connection import Database
+from ducklake_spark.catalog.columns import (
+    ColumnHistory,
+    column_history_query,
+    read_column_history,
+)
+from ducklake_spark.catalog.comments import column_comments_query, comments_query
+from ducklake_spark.catalog.macros import macro_queries, read_macros
+from ducklake_spark.catalog_db.connection import Database, Statement
 from ducklake_spark.catalog_db.statements import visible_at
 from ducklake_spark.model.entities import (
     MacroEntry,
@@ -76,18 +80,33 @@ class CatalogState:
         return _find(of_kind, schema_id, name)
 
     def table(self, table_id: int) -> TableEntry:
-        """The table of that id with its columns."""
+        """The table of that id with its columns, in one round trip."""
         if table_id not in self._entries:
-            name = self.tables[table_id]
-            schema = self.history(table_id).schema_at(self.snapshot.snapshot_id)
-            entry = _load_entry(self.db, self.snapshot, name, schema)
-            self._entries[table_id] = replace(entry, comment=self.comments.get(table_id))
+            at = self.snapshot.snapshot_id
+            columns, partition, sort, comments = self.db.fetch_batch(
+                (
+                    column_history_query(self.db, table_id),
+                    _partition_query(self.db, at, table_id),
+                    _sort_query(self.db, at, table_id),
+                    column_comments_query(self.db, at, table_id),
+                )
+            )
+            history = read_column_history(self.db, columns)
+            self._histories.setdefault(table_id, history)
+            self._entries[table_id] = replace(
+                _entry(self.tables[table_id], history.schema_at(at)),
+                partition=_partition(partition),
+                sort=_sort(sort),
+                comment=self.comments.get(table_id),
+                column_comments=dict(comments),
+            )
         return self._entries[table_id]
 
     def history(self, table_id: int) -> ColumnHistory:
         """All versions of the table's columns."""
         if table_id not in self._histories:
-            self._histories[table_id] = load_column_history(self.db, table_id)
+            (rows,) = self.db.fetch_batch([column_history_query(self.db, table_id)])
+            self._histories[table_id] = read_column_history(self.db, rows)
         return self._histories[table_id]
 
 
@@ -100,25 +119,15 @@ def _find(entries: Iterable[Named], schema_id: int, name: str) -> Named | None:
 
 
 def load_state(db: Database, snapshot: Snapshot) -> CatalogState:
-    """Names of everything that the snapshot shows."""
-    at = (snapshot.snapshot_id, snapshot.snapshot_id)
-    schemas = db.fetch(
-        f"SELECT schema_id, schema_uuid, schema_name, path, path_is_relative "
-        f"FROM {db.table('ducklake_schema')} WHERE {visible_at()} ORDER BY schema_id",
-        at,
+    """Names of everything that the snapshot shows, in one round trip."""
+    schemas, tables, views, tags, *of_macros = db.fetch_batch(
+        (
+            *_name_queries(db, snapshot.snapshot_id),
+            comments_query(db, snapshot.snapshot_id),
+            *macro_queries(db, snapshot.snapshot_id),
+        )
     )
-    tables = db.fetch(
-        "SELECT table_id, table_uuid, begin_snapshot, schema_id, table_name, path, "
-        f"path_is_relative FROM {db.table('ducklake_table')} WHERE {visible_at()} "
-        "ORDER BY table_id",
-        at,
-    )
-    views = db.fetch(
-        "SELECT view_id, view_uuid, schema_id, view_name, dialect, sql, column_aliases "
-        f"FROM {db.table('ducklake_view')} WHERE {visible_at()} ORDER BY view_id",
-        at,
-    )
-    comments = load_comments(db, snapshot.snapshot_id)
+    comments: dict[int, str] = dict(tags)
     return CatalogState(
         db,
         snapshot,
@@ -128,8 +137,30 @@ def load_state(db: Database, snapshot: Snapshot) -> CatalogState:
             for row in tables
         },
         {row[0]: _view(row, comments) for row in views},
-        load_macros(db, snapshot.snapshot_id),
+        read_macros(*of_macros),
         comments,
+    )
+
+
+def _name_queries(db: Database, snapshot_id: int) -> tuple[Statement, Statement, Statement]:
+    at = (snapshot_id, snapshot_id)
+    return (
+        Statement(
+            "SELECT schema_id, schema_uuid, schema_name, path, path_is_relative "
+            f"FROM {db.table('ducklake_schema')} WHERE {visible_at()} ORDER BY schema_id",
+            at,
+        ),
+        Statement(
+            "SELECT table_id, table_uuid, begin_snapshot, schema_id, table_name, path, "
+            f"path_is_relative FROM {db.table('ducklake_table')} WHERE {visible_at()} "
+            "ORDER BY table_id",
+            at,
+        ),
+        Statement(
+            "SELECT view_id, view_uuid, schema_id, view_name, dialect, sql, column_aliases "
+            f"FROM {db.table('ducklake_view')} WHERE {visible_at()} ORDER BY view_id",
+            at,
+        ),
     )
 
 
@@ -152,7 +183,7 @@ def _aliases(text: str | None) -> tuple[str, ...]:
     return tuple(name.replace('""', '"') for name in text[1:-1].split('","'))
 
 
-def _load_entry(db: Database, snapshot: Snapshot, name: TableName, schema: Schema) -> TableEntry:
+def _entry(name: TableName, schema: Schema) -> TableEntry:
     return TableEntry(
         name.table_id,
         name.table_uuid,
@@ -162,33 +193,36 @@ def _load_entry(db: Database, snapshot: Snapshot, name: TableName, schema: Schem
         name.path_is_relative,
         schema,
         name.begin_snapshot,
-        _load_partition(db, snapshot.snapshot_id, name.table_id),
-        _load_sort(db, snapshot.snapshot_id, name.table_id),
-        column_comments=load_column_comments(db, snapshot.snapshot_id, name.table_id),
     )
 
 
-def _load_partition(db: Database, snapshot_id: int, table_id: int) -> PartitionSpec | None:
-    rows = db.fetch(
+def _partition_query(db: Database, snapshot_id: int, table_id: int) -> Statement:
+    return Statement(
         f"SELECT i.partition_id, c.column_id, c.transform FROM "
         f"{db.table('ducklake_partition_info')} i JOIN {db.table('ducklake_partition_column')} c "
         "ON c.partition_id = i.partition_id AND c.table_id = i.table_id "
         f"WHERE {visible_at('i')} AND i.table_id = ? ORDER BY c.partition_key_index",
         (snapshot_id, snapshot_id, table_id),
     )
+
+
+def _partition(rows: Sequence[tuple[Any, ...]]) -> PartitionSpec | None:
     if not rows:
         return None
     return PartitionSpec(rows[0][0], tuple(PartitionField(row[1], row[2]) for row in rows))
 
 
-def _load_sort(db: Database, snapshot_id: int, table_id: int) -> SortSpec | None:
-    rows = db.fetch(
+def _sort_query(db: Database, snapshot_id: int, table_id: int) -> Statement:
+    return Statement(
         f"SELECT i.sort_id, e.expression, e.sort_direction, e.null_order, e.dialect FROM "
         f"{db.table('ducklake_sort_info')} i JOIN {db.table('ducklake_sort_expression')} e "
         "ON e.sort_id = i.sort_id AND e.table_id = i.table_id "
         f"WHERE {visible_at('i')} AND i.table_id = ? ORDER BY e.sort_key_index",
         (snapshot_id, snapshot_id, table_id),
     )
+
+
+def _sort(rows: Sequence[tuple[Any, ...]]) -> SortSpec | None:
     if not rows:
         return None
     return SortSpec(rows[0][0], tuple(SortKey(*row[1:]) for row in rows))

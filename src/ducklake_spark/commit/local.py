@@ -146,7 +146,7 @@ class LocalState:
 
     def stage(self, change: Change) -> None:  # noqa: C901 - one case for each change
         """Make the change part of what this transaction sees and will commit."""
-        self.changes.append(change)
+        self._record(change)
         match change:
             case CreateSchema(schema):
                 self._schemas[schema.schema_id] = schema
@@ -165,14 +165,21 @@ class LocalState:
             case CreateView(view):
                 self._views[view.view_id] = view
             case DropView(view_id):
-                self._views.pop(view_id, None)
-                self._drop(view_id, {})
+                self._drop(view_id, self._views)
             case CreateMacro(macro):
                 self._macros[macro.macro_id] = macro
             case DropMacro(macro):
                 self._drop(macro.macro_id, self._macros)
             case CommentOn():
                 self._comment(change)
+
+    def _record(self, change: Change) -> None:
+        for index, before in enumerate(self.changes):
+            if _replaces(change, before):
+                # In its place: what follows may be about the object that it makes.
+                self.changes[index] = change
+                return
+        self.changes.append(change)
 
     def _comment(self, change: CommentOn) -> None:
         target = change.target
@@ -187,12 +194,28 @@ class LocalState:
         self._tables[target.table_id] = replace(target, column_comments=kept)
 
     def _drop(self, object_id: int, local: dict[int, Any]) -> None:
-        """End an object. One made by this transaction vanishes as if it had never been."""
+        """End an object, and forget what this transaction did to it before.
+
+        One made by this transaction vanishes as if it had never been.
+        """
         local.pop(object_id, None)
+        end = self.changes.pop()
+        self.changes = [c for c in self.changes if object_id not in _objects_of(c)]
         if object_id >= 0:
             self._dropped.add(object_id)
-            return
-        self.changes = [c for c in self.changes if object_id not in _objects_of(c)]
+            self.changes.append(end)
+
+
+def _replaces(new: Change, old: Change) -> bool:
+    """Whether the new change leaves nothing of the old one: rows of one commit have no order."""
+    match new, old:
+        case CreateView(view), CreateView(before):
+            return view.view_id == before.view_id
+        case CommentOn(), CommentOn():
+            same = new.column_id == old.column_id
+            return same and _objects_of(new) == _objects_of(old)
+        case _:
+            return False
 
 
 def _objects_of(change: Change) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TypeGuard
 
 from ducklake_spark.commit.change_log import Kind, LoggedChange
 from ducklake_spark.commit.conflicts import Intent
@@ -81,6 +82,7 @@ def intent_of(local: LocalState) -> Intent:
                 schema_ids[schema_name] = table.schema_id
             case CreateView(view, schema_name):
                 schema_ids[schema_name] = view.schema_id
+                names[view.view_id] = view.name
             case CreateMacro(macro, schema_name):
                 schema_ids[schema_name] = macro.schema_id
             case DropMacro(macro):
@@ -92,8 +94,16 @@ def intent_of(local: LocalState) -> Intent:
             case _:
                 pass
     return Intent(
-        tuple(log_changes(known)), names=names, schema_ids=schema_ids, schema_names=schema_names
+        tuple(log_changes(known)),
+        names=names,
+        schema_ids=schema_ids,
+        schema_names=schema_names,
+        renamed=frozenset(c.view.view_id for c in known if _is_rename(c)),
     )
+
+
+def _is_rename(change: Change) -> TypeGuard[CreateView]:
+    return isinstance(change, CreateView) and change.view.view_id >= 0
 
 
 def _is_new(change: Change) -> bool:

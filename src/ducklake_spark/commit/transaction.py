@@ -62,7 +62,7 @@ class Transaction:
         self._retry = retry
         self._remove_files = remove_files
         self._written: list[str] = []
-        self._sent: Snapshot | None = None  # of an attempt whose COMMIT was not answered yet
+        self._doubtful: list[Snapshot] = []  # of attempts whose outcome is not known
 
     @property
     def has_changes(self) -> bool:
@@ -103,13 +103,12 @@ class Transaction:
             return None
         try:
             snapshot = self._commit_with_retries()
-        except CommitUncertain:
-            # The snapshot may exist: its files must not go. If it does not, they are orphans.
-            raise
         except Exception:
-            self.rollback()
+            # While the snapshot may exist its files must not go. If it does not, they are orphans.
+            # The same doubt stays when a commit is interrupted from outside, as by Ctrl-C.
+            if not self._doubtful:
+                self.rollback()
             raise
-        # What interrupts a commit from outside, such as Ctrl-C, leaves the same doubt: no file goes.
         self._forget_unused_files()
         return snapshot
 
@@ -122,16 +121,21 @@ class Transaction:
     def _commit_with_retries(self) -> Snapshot:
         failure: CatalogError | None = None
         for _ in self._retry.attempts():
+            snapshot = None
             try:
                 with self.db.transaction():
-                    return self._write_snapshot()
-            except (SnapshotTaken, CatalogLocked, CommitUncertain) as error:
+                    snapshot = self._write_snapshot()
+            except (SnapshotTaken, CatalogLocked) as error:
                 failure = error
             except CatalogUnreachable as error:
-                if self._sent is None:
+                if isinstance(error, CommitUncertain) and snapshot is not None:
+                    self._doubtful.append(snapshot)
+                if not self._doubtful:
                     raise
                 failure = error
-        if self._sent is not None:
+            else:
+                return snapshot
+        if self._doubtful:
             raise CommitUncertain(
                 "A commit broke off, and it could not be found out whether it happened.",
                 hint="look at the latest snapshot to see whether the change was made.",
@@ -145,24 +149,22 @@ class Transaction:
         ) from failure
 
     def _write_snapshot(self) -> Snapshot:
-        sent = self._sent
+        doubtful = self._doubtful
         base = load_base(
             self.db,
             self.snapshot.snapshot_id,
             _tables_with_new_rows(self.local.changes),
-            sent=sent.snapshot_id if sent else None,
+            sent=doubtful[0].snapshot_id if doubtful else None,
         )
-        if sent is not None and base.sent is not None:
-            if base.sent == sent:
-                return sent  # the commit whose outcome was not known did happen
-            self._sent = None  # another took the number: it did not, and never will
+        if base.sent is not None:
+            if base.sent in doubtful:
+                return base.sent  # it did happen
+            doubtful.clear()  # another took the number: it did not, and never will
         self._check(base)
         commit = CommitRows(self.db, base)
         apply_changes(commit, self.local.changes)
         snapshot = Snapshot(*commit.snapshot_values(dt.datetime.now(dt.timezone.utc)))
         self.db.run_batch(self._statements(commit, snapshot))
-        # From here on only the answer to COMMIT can tell.
-        self._sent = snapshot
         return snapshot
 
     def _check(self, base: CommitBase) -> None:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
-from pyspark.sql.types import TimestampType
 from sqlglot import exp
 
 from ducklake_spark.errors import DuckLakeError, InvalidInput, NotFound, NotSupported
+from ducklake_spark.execution.compute import compute
 from ducklake_spark.execution.counts import answer_counts
 from ducklake_spark.execution.functions import call_function
 from ducklake_spark.execution.macros import MacroFinder, expand_macros, expand_table_macro
+from ducklake_spark.execution.readers import READERS, reader_of_path
+from ducklake_spark.execution.system import system_table
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import MacroEntry, SchemaEntry, ViewEntry
 from ducklake_spark.model.names import quote_identifier
@@ -23,10 +25,9 @@ from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.operations.read import TableVersion, read_table
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.tags import type_of_field
-from ducklake_spark.sql.literals import is_constant, literal_value
 from ducklake_spark.sql.parse import parse_query
 from ducklake_spark.sql.relations import At, Relation, TableFunctionCall, TableReference
-from ducklake_spark.sql.render import render_expression, to_spark
+from ducklake_spark.sql.render import to_spark
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -81,6 +82,9 @@ class _Binder(MacroFinder):
 
     def table(self, reference: TableReference) -> Relation:
         """A table or view of a lake, else one that Spark knows itself."""
+        system = system_table(self.con, reference.parts)
+        if system is not None:
+            return self._relation(self.con.result(system).frame)
         context = self._context_at(reference.at)
         try:
             return self._lake_relation(reference, context)
@@ -131,19 +135,8 @@ class _Binder(MacroFinder):
     def _context_at(self, at: At | None) -> Context:
         if at is None:
             return self.context
-        version, moment = _time_travel(at.kind, self._value(at.value))
+        version, moment = _time_travel(at.kind, compute(self.con, at.value))
         return replace(self.context, version=version, timestamp=moment)
-
-    def _value(self, tree: exp.Expr) -> Any:
-        """The value of an expression that reads no table."""
-        if is_constant(tree):
-            return literal_value(tree)
-        frame = self.con.spark.sql(f"SELECT {render_expression(tree)}")
-        with spark_failures("compute the snapshot to travel to"):
-            value = frame.collect()[0][0]
-        if isinstance(frame.schema[0].dataType, TimestampType) and value is not None:
-            return value.astimezone(dt.timezone.utc)  # Spark hands out local time
-        return value
 
     def _lake_relation(self, reference: TableReference, context: Context) -> Relation:
         con = self.con
@@ -194,8 +187,13 @@ class _Binder(MacroFinder):
         return frame.toDF(*aliases, *frame.columns[len(aliases) :]) if aliases else frame
 
     def _spark_relation(self, reference: TableReference, error: DuckLakeError) -> Relation:
+        if reference.at is not None:
+            raise error
+        reader = reader_of_path(reference.parts[0]) if len(reference.parts) == 1 else None
+        if reader is not None:
+            return self._relation(READERS[reader](self.con, reference.parts, {}))
         name = ".".join("`" + part.replace("`", "``") + "`" for part in reference.parts)
-        if reference.at is not None or not self._spark_has(name):
+        if not self._spark_has(name):
             raise error
         return self._relation(self.con.spark.table(name))
 
@@ -222,7 +220,10 @@ def _time_travel(kind: str, value: Any) -> tuple[int | None, dt.datetime | None]
     if value is None:
         raise InvalidInput(f"AT ({kind.upper()} => NULL) names no snapshot.")
     if kind == "version":
-        return int(value), None
+        try:
+            return int(value), None
+        except ValueError:
+            raise InvalidInput(f"AT (VERSION => {value!r}): a version is a number.") from None
     if isinstance(value, str):
         return None, parse_moment(value)
     if not isinstance(value, dt.datetime):

@@ -1,4 +1,4 @@
-"""Column defaults as Spark expressions."""
+"""Column defaults: as Spark expressions, as constants, and as the text that the catalog keeps."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from typing import Any, Final
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from ducklake_spark.errors import NotSupported
+from ducklake_spark.errors import InvalidValue, NotSupported
+from ducklake_spark.model.literals import format_text, parse_text
 from ducklake_spark.model.schema import Column as TableColumn
-from ducklake_spark.model.schema import Schema
+from ducklake_spark.model.schema import Default, Schema
+from ducklake_spark.model.temporal import parse_moment
+from ducklake_spark.model.types import DataType, DecimalType, ScalarType
+from ducklake_spark.sql.constants import NotPlain, convert
 from ducklake_spark.sql.parse import parse_expression
 from ducklake_spark.sql.trees import text
 from ducklake_spark.sql.values import bind_cell, constant_rows
@@ -32,6 +36,32 @@ def constant_default(column: TableColumn) -> Any:
     tree = text(default.text) if default.kind == "literal" else parse_expression(default.text)
     rows = constant_rows([tree], [column.type])
     return NOT_CONSTANT if rows is None else rows[0][0]
+
+
+def initial_default(name: str, kind: DataType, default: Default | None) -> str | None:
+    """What rows written before a column was added show: a literal default, cast to its type.
+
+    None for no default and for expressions, which have no value before they are computed.
+
+    Raises:
+        InvalidValue: the literal does not fit the column.
+    """
+    if default is None or default.kind != "literal":
+        return None
+    if not isinstance(kind, ScalarType | DecimalType):
+        return None
+    try:
+        return format_text(_literal(default.text, kind), kind)
+    except InvalidValue as error:
+        raise InvalidValue(f'The default of column "{name}": {error.message}') from error
+
+
+def _literal(literal: str, kind: ScalarType | DecimalType) -> Any:
+    try:
+        return convert(literal, kind)
+    except NotPlain:
+        moment = kind == ScalarType("timestamptz")
+        return parse_moment(literal) if moment else parse_text(literal, kind)
 
 
 def default_text(column: TableColumn) -> str:

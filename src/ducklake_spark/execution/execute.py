@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql import DataFrame
+from sqlglot import exp
 
-from ducklake_spark.errors import InvalidInput, NotSupported
+from ducklake_spark.errors import InvalidInput, NotFound, NotSupported
 from ducklake_spark.execution import views
 from ducklake_spark.execution.bind import run_query
+from ducklake_spark.execution.copy import copy_from, copy_to
 from ducklake_spark.execution.explain import explain_frame
 from ducklake_spark.execution.functions import call_lake_function
 from ducklake_spark.execution.insert import create_table, insert
-from ducklake_spark.execution.parameters import bind_parameters
+from ducklake_spark.execution.parameters import Params, bind_parameters, number_marks
+from ducklake_spark.execution.secrets import create_secret, drop_secret, resolve_secret
+from ducklake_spark.execution.settings import apply_to_lakes, pragma, reset_setting, set_setting
+from ducklake_spark.execution.system import seen_lakes, system_table
+from ducklake_spark.execution.variables import (
+    deallocate,
+    prepare,
+    prepared_statement,
+    set_variable,
+)
 from ducklake_spark.operations import describe, objects
 from ducklake_spark.operations.describe import RowSet
+from ducklake_spark.operations.summarize import summarize
+from ducklake_spark.operations.system_tables import show_all_tables
 from ducklake_spark.result import Result
 from ducklake_spark.sql import statements as st
 from ducklake_spark.sql.parse import parse
@@ -31,17 +44,32 @@ def execute(
     con: Connection,
     text: str,
     *,
-    params: Sequence[Any] | Mapping[str, Any] | None,
+    params: Params | None,
     dialect: Literal["duckdb", "spark"],
 ) -> Outcome:
     """Run the statements of a text in order; the outcome is the last one's."""
-    statements = parse(text, dialect)
+    statements = parse(number_marks(text) if dialect == "duckdb" else text, dialect)
     if not statements:
         raise InvalidInput("The text holds no statement.")
     outcome: Outcome = con.result(_NOTHING)
-    for statement in statements:
-        outcome = run(con, bind_parameters(statement, con.variables, params))
+    for index, statement in enumerate(statements, 1):
+        # As in DuckDB, the parameters of a text are those of its last statement.
+        given = params if index == len(statements) else None
+        outcome = run(con, _bound(con, statement, given))
     return outcome
+
+
+def _bound(con: Connection, statement: st.Statement, params: Params | None) -> st.Statement:
+    """The statement with its parameters; those of PREPARE stay open until EXECUTE."""
+    if isinstance(statement, st.Prepare):
+        return statement
+    return bind_parameters(con, statement, params)
+
+
+def run_statement_as_table(con: Connection, text: str) -> DataFrame:
+    """``FROM (DESCRIBE t)``: the outcome of a statement as a relation."""
+    outcome = execute(con, text, params=None, dialect="duckdb")
+    return outcome.frame if isinstance(outcome, Result) else outcome
 
 
 def explain(con: Connection, text: str) -> str:
@@ -52,7 +80,7 @@ def explain(con: Connection, text: str) -> str:
     statement = statements[0]
     if isinstance(statement, st.Explain):
         statement = statement.statement
-    return explain_frame(_queried(con, bind_parameters(statement, con.variables, None)))
+    return explain_frame(_queried(con, bind_parameters(con, statement, None)))
 
 
 def run(con: Connection, statement: st.Statement) -> Outcome:
@@ -82,8 +110,16 @@ def _attach(con: Connection, s: st.Attach) -> RowSet:
             return _NOTHING
         if s.or_replace:
             con.detach(name)
-    con.attach(s.uri, s.alias, **s.options)
+    uri, options = resolve_secret(con, s.uri, s.options)
+    con.attach(uri, s.alias or _secret_alias(s.uri, uri), **options)
+    apply_to_lakes(con)
     return _NOTHING
+
+
+def _secret_alias(written: str, meant: str) -> str | None:
+    """A lake attached by the name of a secret has that name, unless another is given."""
+    name = written.partition(":")[2]
+    return name if name and written != meant and ":" not in name else None
 
 
 def _detach(con: Connection, s: st.Detach) -> RowSet:
@@ -174,8 +210,9 @@ def _queried(con: Connection, statement: st.Statement) -> DataFrame:
 
 
 def _explain(con: Connection, s: st.Explain) -> RowSet:
-    text = explain_frame(_queried(con, s.statement))
-    return RowSet((("explain_key", "VARCHAR"), ("explain_value", "VARCHAR")), (("plan", text),))
+    text = explain_frame(_queried(con, s.statement), analyze=s.analyze)
+    key = "analyzed_plan" if s.analyze else "plan"
+    return RowSet((("explain_key", "VARCHAR"), ("explain_value", "VARCHAR")), ((key, text),))
 
 
 def _call(con: Connection, s: st.Call) -> RowSet:
@@ -183,20 +220,40 @@ def _call(con: Connection, s: st.Call) -> RowSet:
 
 
 def _describe(con: Connection, s: st.Describe) -> RowSet:
-    if s.parts is not None:
+    if s.parts is None:
+        return describe.describe_frame(_rows_of(con, s))
+    system = system_table(con, s.parts)
+    if system is not None:
+        rows = tuple((name, kind, "YES", None, None, None) for name, kind in system.columns)
+        return RowSet(describe.DESCRIBE_COLUMNS, rows)
+    try:
         return describe.describe(con.table_version(s.parts).table)
-    if s.query is None:
-        raise InvalidInput("DESCRIBE needs a table or a query.")
-    return describe.describe_frame(run_query(con, s.query))
+    except (NotFound, InvalidInput):  # a view, or a table of Spark's own
+        return describe.describe_frame(_rows_of(con, s))
+
+
+def _summarize(con: Connection, s: st.Summarize) -> RowSet:
+    return summarize(_rows_of(con, s))
+
+
+def _rows_of(con: Connection, s: st.Describe | st.Summarize) -> DataFrame:
+    """The rows of the table or query that a question is about."""
+    if s.query is not None:
+        return run_query(con, s.query)
+    if s.parts is None:
+        raise InvalidInput("DESCRIBE and SUMMARIZE need a table or a query.")
+    identifiers = [exp.to_identifier(part, quoted=True) for part in reversed(s.parts)]
+    table = exp.Table(**dict(zip(("this", "db", "catalog"), identifiers, strict=False)))
+    return run_query(con, exp.select("*").from_(table))
+
+
+def _execute_prepared(con: Connection, s: st.Execute) -> Outcome:
+    return run(con, prepared_statement(con, s))
 
 
 def _show_tables(con: Connection, s: st.ShowTables) -> RowSet:
     if s.everywhere:
-        seen = []
-        for lake in con.lakes.values():
-            with con.reading(lake) as tx:
-                seen.append((lake, tx.local))
-        return describe.show_all_tables(seen)
+        return show_all_tables(seen_lakes(con))
     if s.source:
         lake, schema_name = con.schema_place(s.source)
     else:
@@ -223,7 +280,7 @@ def _accept(con: Connection, s: st.Load | st.Install) -> RowSet:
     return _NOTHING
 
 
-_ACTIONS: dict[type[Any], Callable[[Any, Any], DataFrame | RowSet]] = {
+_ACTIONS: dict[type[Any], Callable[[Any, Any], DataFrame | Result | RowSet]] = {
     st.Attach: _attach,
     st.Detach: _detach,
     st.Use: _use,
@@ -248,6 +305,18 @@ _ACTIONS: dict[type[Any], Callable[[Any, Any], DataFrame | RowSet]] = {
     st.ShowTables: _show_tables,
     st.ShowSchemas: _show_schemas,
     st.ShowDatabases: _show_databases,
+    st.Summarize: _summarize,
+    st.SetVariable: set_variable,
+    st.SetSetting: set_setting,
+    st.ResetSetting: reset_setting,
+    st.Pragma: pragma,
+    st.Prepare: prepare,
+    st.Execute: _execute_prepared,
+    st.Deallocate: deallocate,
+    st.CreateSecret: create_secret,
+    st.DropSecret: drop_secret,
+    st.CopyTo: copy_to,
+    st.CopyFrom: copy_from,
     st.Load: _accept,
     st.Install: _accept,
 }

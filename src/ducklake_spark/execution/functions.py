@@ -2,142 +2,69 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Mapping
-from importlib.metadata import version as package_version
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from ducklake_spark.errors import FunctionNotFound, InvalidInput
-from ducklake_spark.lake import Lake
-from ducklake_spark.operations import describe
+from ducklake_spark.errors import FunctionNotFound, InvalidInput, NotSupported
+from ducklake_spark.execution.compute import compute_all
+from ducklake_spark.execution.lake_functions import LAKE_FUNCTIONS, NOT_YET
+from ducklake_spark.execution.readers import READERS, glob_files
+from ducklake_spark.execution.system import system_function
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.sql.relations import TableFunctionCall
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
 
-Arguments = tuple[Any, ...]
-Named = Mapping[str, Any]
+_STATEMENTS = ("describe", "show", "summarize")
 
 
 def call_function(con: Connection, call: TableFunctionCall) -> DataFrame:
-    """The rows of a table function."""
+    """The rows of a table function in FROM."""
     name = call.parts[-1].lower()
-    if name in _READERS and len(call.parts) == 1:
-        return _READERS[name](con, call.arguments, call.named)
+    if len(call.parts) == 1 and name in _STATEMENTS:
+        from ducklake_spark.execution.execute import run_statement_as_table
+
+        return run_statement_as_table(con, str(call.arguments[0]))
+    if len(call.parts) == 1 and name in READERS:
+        arguments, named = compute_all(con, call.arguments, call.named)
+        return READERS[name](con, arguments, named)
     return con.result(call_lake_function(con, call.parts, call.arguments, call.named)).frame
 
 
 def call_lake_function(
-    con: Connection, parts: tuple[str, ...], arguments: Arguments, named: Named
+    con: Connection, parts: tuple[str, ...], arguments: tuple[Any, ...], named: Mapping[str, Any]
 ) -> RowSet:
-    """The rows of a function about a lake: ``ducklake_x('lake', …)``, ``lake.x(…)`` or ``x(…)``."""
+    """The rows of a function about lakes: ``ducklake_x('lake', …)``, ``lake.x(…)`` or ``x(…)``."""
     name = parts[-1].lower()
+    arguments, named = compute_all(con, arguments, named)
+    answer = system_function(con, name)
+    if answer is not None:
+        if arguments or named:
+            raise InvalidInput(f"{name}() takes no arguments.")
+        return answer()
+    if name == "glob" and len(parts) == 1:
+        return glob_files(con, arguments, named)
     plain = name.removeprefix("ducklake_")
-    function = _LAKE_FUNCTIONS.get(plain)
+    function = LAKE_FUNCTIONS.get(plain)
     if function is None:
-        known = [f"ducklake_{known}" for known in _LAKE_FUNCTIONS] + list(_READERS)
-        raise FunctionNotFound.named(".".join(parts), where="this release", candidates=known)
+        raise _unknown(parts, plain)
     if name != plain and len(parts) == 1:
         if not arguments or not isinstance(arguments[0], str):
             raise InvalidInput(f"{name} needs the name of a lake as its first argument.")
         lake, arguments = con.lake(arguments[0]), arguments[1:]
-    elif len(parts) > 1:
-        lake = con.lake(parts[0])
     else:
-        lake = con.current_lake()
-    return function(con, lake, arguments, dict(named))
+        lake = con.lake(parts[0]) if len(parts) > 1 else con.current_lake()
+    return function(con, lake, arguments, {key.lower(): value for key, value in named.items()})
 
 
-def _no_arguments(name: str, arguments: Arguments, named: Named) -> None:
-    if arguments or named:
-        raise InvalidInput(f"{name} takes no further arguments.")
-
-
-def _snapshots(con: Connection, lake: Lake, arguments: Arguments, named: Named) -> RowSet:
-    _no_arguments("snapshots", arguments, named)
-    return describe.snapshots(lake)
-
-
-def _current_snapshot(con: Connection, lake: Lake, arguments: Arguments, named: Named) -> RowSet:
-    _no_arguments("current_snapshot", arguments, named)
-    with con.reading(lake) as tx:
-        return describe.current_snapshot(tx.snapshot.snapshot_id)
-
-
-def _last_committed(con: Connection, lake: Lake, arguments: Arguments, named: Named) -> RowSet:
-    _no_arguments("last_committed_snapshot", arguments, named)
-    return RowSet((("id", "BIGINT"),), ((con.last_committed,),))
-
-
-def _table_info(con: Connection, lake: Lake, arguments: Arguments, named: Named) -> RowSet:
-    _no_arguments("table_info", arguments, named)
-    with con.reading(lake) as tx:
-        return describe.table_info(lake, tx.local, tx.snapshot.snapshot_id)
-
-
-def _settings(con: Connection, lake: Lake, arguments: Arguments, named: Named) -> RowSet:
-    _no_arguments("settings", arguments, named)
-    return describe.settings(lake, package_version("ducklake-spark"))
-
-
-def _list_files(con: Connection, lake: Lake, arguments: Arguments, named: Named) -> RowSet:
-    if len(arguments) != 1:
-        raise InvalidInput("ducklake_list_files needs a lake and a table: ('lake', 'table').")
-    options = {key.lower(): value for key, value in named.items()}
-    schema = options.pop("schema", None)
-    version, moment = options.pop("snapshot_version", None), options.pop("snapshot_time", None)
-    if options:
-        raise InvalidInput(
-            f"ducklake_list_files has no argument {next(iter(options))!r}.",
-            hint="it takes schema, snapshot_version and snapshot_time.",
+def _unknown(parts: tuple[str, ...], plain: str) -> FunctionNotFound | NotSupported:
+    if plain in NOT_YET:
+        return NotSupported(
+            f"The function {'.'.join(parts)} is not supported yet.",
+            hint="DuckDB can do it on the same lake; see docs/compatibility.md.",
         )
-    if isinstance(moment, str):
-        moment = dt.datetime.fromisoformat(moment)
-    if schema is None:
-        in_use = con.current is not None and con.current[0] == lake.name
-        schema = con.current_schema() if in_use else "main"
-    parts = (lake.name, schema, arguments[0])
-    return describe.list_files(con.table_version(parts, version=version, timestamp=moment))
-
-
-_LAKE_FUNCTIONS: dict[str, Callable[[Connection, Lake, Arguments, Named], RowSet]] = {
-    "snapshots": _snapshots,
-    "current_snapshot": _current_snapshot,
-    "last_committed_snapshot": _last_committed,
-    "table_info": _table_info,
-    "settings": _settings,
-    "list_files": _list_files,
-}
-
-
-def _paths(arguments: Arguments) -> list[str]:
-    if len(arguments) != 1:
-        raise InvalidInput("A reading function takes a path, or a list of paths.")
-    return [arguments[0]] if isinstance(arguments[0], str) else list(arguments[0])
-
-
-def _read_parquet(con: Connection, arguments: Arguments, named: Named) -> DataFrame:
-    return con.spark.read.parquet(*_paths(arguments))
-
-
-def _read_csv(con: Connection, arguments: Arguments, named: Named) -> DataFrame:
-    options = {str(key): value for key, value in named.items()}
-    options.setdefault("header", True)
-    return con.spark.read.options(inferSchema=True, **options).csv(_paths(arguments))
-
-
-def _read_json(con: Connection, arguments: Arguments, named: Named) -> DataFrame:
-    return con.spark.read.json(_paths(arguments))
-
-
-_READERS: dict[str, Callable[[Connection, Arguments, Named], DataFrame]] = {
-    "read_parquet": _read_parquet,
-    "parquet_scan": _read_parquet,
-    "read_csv": _read_csv,
-    "read_csv_auto": _read_csv,
-    "read_json": _read_json,
-    "read_json_auto": _read_json,
-}
+    known = [f"ducklake_{known}" for known in LAKE_FUNCTIONS] + list(READERS)
+    return FunctionNotFound.named(".".join(parts), where="this release", candidates=known)

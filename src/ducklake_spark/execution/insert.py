@@ -14,6 +14,7 @@ from ducklake_spark.execution.defaults import (
     constant_default,
     default_columns,
     default_text,
+    initial_default,
 )
 from ducklake_spark.model.entities import TableEntry
 from ducklake_spark.model.schema import Column
@@ -146,7 +147,10 @@ def _refuse_unsupported(s: st.CreateTable) -> None:
 
 
 def _defined_columns(s: st.CreateTable) -> list[NewColumn]:
-    return [NewColumn(c.name, c.type, c.not_null, c.default) for c in s.columns]
+    return [
+        NewColumn(c.name, c.type, c.not_null, c.default, initial_default(c.name, c.type, c.default))
+        for c in s.columns
+    ]
 
 
 def _queried_columns(s: st.CreateTable, frame: DataFrame) -> list[NewColumn]:

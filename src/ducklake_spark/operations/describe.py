@@ -182,28 +182,3 @@ def show_tables(local: LocalState, schema_id: int) -> RowSet:
     names = [name for _, name in local.table_names(schema_id)]
     names += [view.name for view in local.views() if view.schema_id == schema_id]
     return RowSet((("name", "VARCHAR"),), tuple((name,) for name in sorted(names)))
-
-
-def show_all_tables(lakes: list[tuple[Lake, LocalState]]) -> RowSet:
-    """Every table of every lake with its columns."""
-    columns = (
-        ("database", "VARCHAR"),
-        ("schema", "VARCHAR"),
-        ("name", "VARCHAR"),
-        ("column_names", "VARCHAR[]"),
-        ("column_types", "VARCHAR[]"),
-        ("temporary", "BOOLEAN"),
-    )
-    rows = [
-        (
-            lake.name,
-            local.schema(table.schema_id).name,
-            table.name,
-            table.schema.names,
-            [format_sql_type(column.type) for column in table.schema.columns],
-            False,
-        )
-        for lake, local in lakes
-        for table in local.tables()
-    ]
-    return RowSet(columns, tuple(rows))

@@ -40,6 +40,7 @@ class NewColumn:
     type: DataType
     not_null: bool = False
     default: Default | None = None
+    initial_default: str | None = None  # a literal default as text of the column's type
 
 
 def create_schema(tx: Transaction, name: str, *, if_not_exists: bool = False) -> None:
@@ -145,18 +146,13 @@ def _build_schema(columns: Sequence[NewColumn]) -> Schema:
                 column.type,
                 ids,
                 nulls_allowed=not column.not_null,
-                # A literal default is also what older files show; there are none, but the
-                # extension stores it all the same.
-                initial_default=_initial_default(column.default),
+                # A new table has no older files that would show it, but the extension stores it.
+                initial_default=column.initial_default,
                 default=column.default,
             )
             for column in columns
         )
     )
-
-
-def _initial_default(default: Default | None) -> str | None:
-    return default.text if default is not None and default.kind == "literal" else None
 
 
 def _check_columns(table: str, columns: Sequence[NewColumn]) -> None:

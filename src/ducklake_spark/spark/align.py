@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -11,8 +12,9 @@ from pyspark.sql import types as T
 from ducklake_spark.errors import ColumnMismatch, InvalidValue, NotSupported
 from ducklake_spark.model.schema import Column as TableColumn
 from ducklake_spark.model.schema import Schema
-from ducklake_spark.model.types import DataType, ScalarType
+from ducklake_spark.model.types import DataType, ScalarType, format_sql_type
 from ducklake_spark.spark.carriers import carrier_type
+from ducklake_spark.spark.failures import refuse_value
 
 _INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _FRACTIONAL = (T.FloatType, T.DoubleType, T.DecimalType)
@@ -98,6 +100,11 @@ def convert(value: Column, source: T.DataType, target: DataType, *, where: str) 
 def _convert_scalar(
     value: Column, source: T.DataType, target: DataType, carrier: T.DataType, *, where: str
 ) -> Column:
+    _check_assignable(source, target, where)
+    if isinstance(source, T.TimestampType) and isinstance(carrier, T.StringType):
+        return _moment_text(value)
+    if isinstance(carrier, T.FloatType) and not isinstance(source, T.FloatType):
+        return _to_float32(value, where)
     if isinstance(source, _FRACTIONAL) and _is_integral(carrier):
         # DuckDB rounds where Spark would cut; half goes to the even neighbour for doubles only.
         rounded = F.round(value, 0) if isinstance(source, T.DecimalType) else F.rint(value)
@@ -114,6 +121,60 @@ def _convert_scalar(
     return value.cast(carrier)
 
 
+_NUMBERS: Final = frozenset({"number", "boolean", "text"})
+# What DuckDB assigns to what. Spark would also take a number for a moment, and the other way round.
+_ASSIGNABLE: Final[dict[type[T.DataType], frozenset[str]]] = {
+    **dict.fromkeys((*_INTEGRAL, *_FRACTIONAL, T.BooleanType), _NUMBERS),
+    T.DateType: frozenset({"date", "moment", "text"}),
+    T.TimestampType: frozenset({"date", "moment", "time", "text"}),
+    T.TimestampNTZType: frozenset({"date", "moment", "time", "text"}),
+}
+_FAMILIES: Final = {"date": "date", "time": "time", "boolean": "boolean", "uuid": "uuid"}
+
+
+def _check_assignable(source: T.DataType, target: DataType, where: str) -> None:
+    allowed = _ASSIGNABLE.get(type(source))
+    if allowed is not None and _family(target) not in allowed:
+        raise InvalidValue(
+            f'Column "{where}" is {format_sql_type(target)} and cannot take a value of type '
+            f"{source.simpleString().upper()}.",
+            hint="convert it first.",
+        )
+
+
+def _family(kind: DataType) -> str:
+    match kind:
+        case ScalarType(name) if name.startswith("timestamp"):
+            return "moment"
+        case ScalarType("varchar" | "json"):
+            return "text"
+        case ScalarType("blob" | "interval" | "timetz" | "variant" | "geometry" as name):
+            return name
+        case ScalarType(name):
+            return _FAMILIES.get(name, "number")
+        case _:
+            return "number"
+
+
+def _moment_text(value: Column) -> Column:
+    """A moment as DuckDB writes it: local time of the session, then its offset from UTC."""
+    offset = F.regexp_replace(F.date_format(value, "xxx"), ":00$", "")
+    return F.concat(value.cast("string"), offset)
+
+
+def _to_float32(value: Column, where: str) -> Column:
+    """Spark makes infinity of what is too large."""
+    wide, narrow = value.cast("double"), value.cast("float")
+    infinity = F.lit(float("inf"))
+    lost = (F.abs(narrow) == infinity) & (F.abs(wide) != infinity)
+    message = F.concat(
+        F.lit(f'Column "{where}" is FLOAT and cannot hold the value '),
+        value.cast("string"),
+        F.lit("."),
+    )
+    return F.when(lost, refuse_value(message).cast("float")).otherwise(narrow)
+
+
 def _is_integral(carrier: T.DataType) -> bool:
     return isinstance(carrier, _INTEGRAL) or (
         isinstance(carrier, T.DecimalType) and carrier.scale == 0
@@ -122,9 +183,12 @@ def _is_integral(carrier: T.DataType) -> bool:
 
 def _text_to_blob(value: Column, where: str) -> Column:
     """Plain text becomes its UTF-8 bytes; DuckDB's escapes need its own reading of the text."""
-    message = F.lit(f'Column "{where}" is a BLOB and the text has a backslash, an escape in DuckDB')
+    message = F.lit(
+        f'Column "{where}" is a BLOB and the text has a backslash, an escape in DuckDB.'
+    )
     plain = F.encode(value, "UTF-8")
-    return F.when(F.contains(value, F.lit("\\")), F.raise_error(message)).otherwise(plain)
+    escaped = F.contains(value, F.lit("\\"))
+    return F.when(escaped, refuse_value(message).cast("binary")).otherwise(plain)
 
 
 def _interval_text(value: Column, source: T.DataType) -> Column:

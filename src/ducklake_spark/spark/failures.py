@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.logger import PySparkLogger
+from pyspark.sql import Column
+from pyspark.sql import functions as F
 
 from ducklake_spark import errors
 from ducklake_spark.errors import (
@@ -26,7 +28,8 @@ _QUERY_LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _MARK: Final = "ducklake-spark-error:"
 _MARKED: Final = re.compile(re.escape(_MARK) + r"(\{[^\n]*\})")
 # The state is no help to a reader, and the position is one in the text that Spark was given.
-_TRAILER: Final = re.compile(r" SQLSTATE: \w{5}(; line \d+ pos \d+)?;?$")
+_TRAILER: Final = re.compile(r"\s+SQLSTATE: \w{5}(; line \d+ pos \d+)?;?$")
+_CONDITION: Final = re.compile(r"\[([A-Z][A-Z_]*(?:\.[A-Z_]+)*)\]")
 _ADVICE: Final = re.compile(r" (If necessary set \"?spark\.|Use `try_).*?$")
 
 
@@ -45,6 +48,12 @@ def marked_errors() -> Iterator[None]:
         yield
     except DuckLakeError as error:
         raise TaskFailure(error) from error
+
+
+def refuse_value(message: Column) -> Column:
+    """A Spark expression that raises an InvalidValue, for `spark_failures`. Driver."""
+    parts = F.struct(F.lit("InvalidValue").alias("class"), message.alias("message"))
+    return F.raise_error(F.concat(F.lit(_MARK), F.to_json(parts)))
 
 
 @contextmanager
@@ -86,11 +95,11 @@ def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
     ours = original_error(error)
     if ours is not None:
         return ours
-    text = str(error)
+    text = _text(error)
     if marked := _MARKED.search(text):
         return _unmark(marked[1], action, text)
     reason = _first_line(text)
-    state, condition = _ask(error, "getSqlState"), _ask(error, "getCondition")
+    state, condition = _ask(error, "getSqlState"), _condition(error, text)
     if condition.startswith("UNRESOLVED_COLUMN"):
         return _column_not_found(error, action)
     if condition.startswith("UNRESOLVED_ROUTINE"):
@@ -100,9 +109,10 @@ def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
     if isinstance(error, AnalysisException):
         return errors.InvalidInput(f"Cannot {action}: {reason}")
     if condition == "FAILED_READ_FILE.FILE_NOT_EXIST":
-        return MissingDataFile(f"Cannot {action}: {reason}")
+        return MissingDataFile(f"Cannot {action}: {reason}", hint="restore the file.")
     if condition.startswith("FAILED_READ_FILE"):
-        return CorruptDataFile(f"Cannot {action}: {reason}")
+        hint = "files of a lake never change; restore the original file."
+        return CorruptDataFile(f"Cannot {action}: {reason}{_cause(error)}", hint=hint)
     return errors.SparkFailure(f"Cannot {action}: {reason}")
 
 
@@ -132,8 +142,27 @@ def _unmark(marked: str, action: str, text: str) -> DuckLakeError:
         kind = getattr(errors, parts["class"])
     except (ValueError, KeyError, AttributeError):  # the text was cut on its way
         return errors.SparkFailure(f"Cannot {action}: {_first_line(text)}")
-    built: DuckLakeError = kind(parts["message"], hint=parts["hint"])
+    built: DuckLakeError = kind(parts["message"], hint=parts.get("hint"))
     return built
+
+
+def _text(error: Exception) -> str:
+    """What Spark says, without the JVM's stack that comes with errors PySpark has no class for."""
+    if isinstance(error, Py4JJavaError):
+        return str(error.java_exception.getMessage() or error.java_exception.toString())
+    return str(error)
+
+
+def _condition(error: Exception, text: str) -> str:
+    told = _CONDITION.search(text)
+    return _ask(error, "getCondition") or (told[1] if told else "")
+
+
+def _cause(error: Exception) -> str:
+    """Why the JVM could not read a file."""
+    cause = error.java_exception.getCause() if isinstance(error, Py4JJavaError) else None
+    lines = str(cause.getMessage()).splitlines() if cause is not None else []
+    return f" ({lines[0]})" if lines else ""
 
 
 def _ask(error: Exception, method: str) -> str:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
+import struct
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
 
 from ducklake_spark.errors import InvalidValue
+from ducklake_spark.model.temporal import TEMPORALS
 from ducklake_spark.model.types import (
     SIGNED_BITS,
     UNSIGNED_BITS,
@@ -81,6 +83,8 @@ def _struct(value: Any, kind: StructType) -> dict[str, Any]:
 def _scalar(value: Any, name: str, kind: DataType) -> Any:
     if name in SIGNED_BITS or name in UNSIGNED_BITS:
         return _integer(value, name, kind)
+    if name in _NO_NUMBERS and isinstance(value, (bool, int, float, Decimal)):
+        raise _bad(value, kind)
     converter = _CONVERTERS.get(name)
     if converter is None:
         raise NotPlain
@@ -152,6 +156,12 @@ def _float(value: Any) -> float:
     return float(value)
 
 
+def _float32(value: Any) -> float:
+    packed = struct.pack("<f", _float(value))  # an OverflowError when it is too large
+    (number,) = struct.unpack("<f", packed)
+    return float(number)
+
+
 def _varchar(value: Any) -> str:
     match value:
         case str():
@@ -162,7 +172,7 @@ def _varchar(value: Any) -> str:
             return str(value)
         case dt.datetime() if value.tzinfo is None:
             return _moment_text(value)
-        case dt.date():
+        case dt.date() if not isinstance(value, dt.datetime):
             return value.isoformat()
     raise NotPlain
 
@@ -267,9 +277,12 @@ def _json(value: Any) -> str:
     return str(document)
 
 
+# DuckDB casts no number to these; Spark would take one for seconds.
+_NO_NUMBERS = TEMPORALS | {"timetz", "interval", "uuid", "blob"}
+
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "boolean": _boolean,
-    "float32": _float,
+    "float32": _float32,
     "float64": _float,
     "varchar": _varchar,
     "date": _date,

@@ -84,11 +84,20 @@ def _cast(tree: exp.Expr) -> exp.Expr | None:
     inner = tree.this
     if to in INTEGERS:
         return _to_integer(tree, inner)
+    if to in TEXTS and known_type(inner) is DType.TIMESTAMPTZ:
+        return _moment_text(inner)
     if to is DType.VARBINARY and isinstance(inner, exp.Literal) and inner.is_string:
         return call("unhex", text(blob_bytes(str(inner.this)).hex()))
     if to is DType.UUID:
         tree.set("this", call("lower", inner))
     return None
+
+
+def _moment_text(inner: exp.Expr) -> exp.Expr:
+    """A moment with its offset, which Spark leaves out: ``2024-01-01 10:00:00+02``."""
+    offset = call("date_format", inner.copy(), text("xxx"))
+    short = call("regexp_replace", offset, text(":00$"), text(""))
+    return call("concat", cast(inner.copy(), "STRING"), short)
 
 
 def _to_integer(tree: exp.Expr, inner: exp.Expr) -> exp.Expr | None:

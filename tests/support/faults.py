@@ -1,0 +1,76 @@
+"""What the processes of the fault tests do. They import this module and are told where the lake is."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from typing import TYPE_CHECKING, Any
+
+from ducklake_spark.parquet import write
+from support.writing import Writer, open_session, transaction
+
+if TYPE_CHECKING:
+    from support.lakes import LakeLocation
+
+
+def processes() -> Any:
+    """Starts processes that share nothing with this one, and quickly."""
+    context = multiprocessing.get_context("forkserver")
+    # What is slow to import, once for all of them.
+    context.set_forkserver_preload(
+        ["ducklake_spark.session", "ducklake_spark.parquet.write", "psycopg", "duckdb"]
+    )
+    return context
+
+
+class Death:
+    """Kills this process when the n-th thing happens to it; counts what happens until then."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+        self.happened = 0
+
+    def append(self, _: str) -> None:
+        """Something happens; it has the name that `Database.trace` calls."""
+        self.happened += 1
+        if self.happened == self.at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_while_writing(location: LakeLocation, at: int) -> None:
+    """Change a lake in one transaction, and be killed at a statement or a file.
+
+    The transaction appends to the table `t` twice, and makes the table `u` with rows.
+    """
+    death = Death(at)
+    session = open_session(location)
+    session.current_lake().db.trace = death
+    create, close = write.create_file, write.OpenFile.close
+
+    def create_file(path: str) -> Any:
+        death.append(path)
+        return create(path)
+
+    def close_file(file: Any) -> Any:
+        written = close(file)
+        death.append(written.path)
+        return written
+
+    write.create_file, write.OpenFile.close = create_file, close_file
+    with transaction(session):
+        Writer(session).insert(1, 2)
+        Writer(session).insert(3)
+        Writer(session).create_table("u")
+        Writer(session).insert(4, table="u")
+    death.append("after the commit")
+
+
+def append_many(location: LakeLocation, number: int, commits: int, start: Any) -> None:
+    """Append one file of two rows in each of so many commits, together with other processes."""
+    session = open_session(location, busy_timeout=20_000)
+    start.wait(60)
+    for commit in range(commits):
+        first = (number * commits + commit) * 2
+        Writer(session).insert(first, first + 1)
+    session.close_lakes()

@@ -1,0 +1,166 @@
+"""Write to a lake through sessions alone: no JVM, any number of processes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ducklake_spark.commit.retry import RetryPolicy
+from ducklake_spark.model.changes import AppendFiles, InlineRows
+from ducklake_spark.model.entities import MacroImplementation
+from ducklake_spark.model.names import make_uuid7
+from ducklake_spark.model.types import ScalarType
+from ducklake_spark.operations import objects, views
+from ducklake_spark.operations.append import plan_layout
+from ducklake_spark.operations.objects import NewColumn
+from ducklake_spark.parquet.write import write_batches
+from ducklake_spark.session import Session
+
+if TYPE_CHECKING:
+    from support.lakes import LakeLocation
+
+COLUMNS = (NewColumn("id", ScalarType("int64")), NewColumn("name", ScalarType("varchar")))
+
+
+def open_session(location: LakeLocation, **options) -> Session:
+    """A session on the lake, which is made if there is none. It retries quickly."""
+    session = Session()
+    session.retry = RetryPolicy(max_retry_count=40, wait_ms=5, backoff=1.1)
+    session.attach(location.uri, "lake", data_path=location.data_path, **options)
+    session.use("lake")
+    return session
+
+
+@contextmanager
+def transaction(session: Session) -> Iterator[None]:
+    """BEGIN and COMMIT around a block; an error rolls back."""
+    session.begin()
+    try:
+        yield
+    except BaseException:
+        session.rollback()
+        raise
+    session.commit()
+
+
+class Writer:
+    """What a user does in one schema of a lake, as single calls.
+
+    Args:
+        session: whose transactions are used.
+        schema: where the objects are.
+    """
+
+    def __init__(self, session: Session, schema: str = "main") -> None:
+        self.session = session
+        self.schema = schema
+        self.lake = session.current_lake()
+
+    def insert(self, *ids: int, table: str = "t") -> None:
+        """Add rows as one data file."""
+        with self.session.writing(self.lake, "insert") as tx:
+            schema, entry = self.session.find_table(tx, self.lake, self.schema, table)
+            directory = self.lake.table_directory(schema, entry)
+            layout = plan_layout(self.lake.settings(), entry, directory)
+            rows = pa.record_batch(
+                {"id": pa.array(ids, pa.int64()), "name": pa.array([f"n{i}" for i in ids])}
+            )
+            files = tuple(write_batches(iter([rows]), layout, make_uuid7().replace("-", "")[-12:]))
+            tx.stage(AppendFiles(entry, files))
+
+    def insert_inlined(self, *ids: int, table: str = "t") -> None:
+        """Add rows inside the metadata database."""
+        with self.session.writing(self.lake, "insert") as tx:
+            _, entry = self.session.find_table(tx, self.lake, self.schema, table)
+            tx.stage(InlineRows(entry, tuple((i, f"n{i}") for i in ids)))
+
+    def create_table(self, name: str, *, or_replace: bool = False) -> None:
+        """CREATE [OR REPLACE] TABLE."""
+        with self.session.writing(self.lake, "create table") as tx:
+            schema = self.session.schema_entry(self.lake, tx, self.schema)
+            objects.create_table(self.lake, tx, schema, name, COLUMNS, or_replace=or_replace)
+
+    def drop_table(self, name: str) -> None:
+        """DROP TABLE."""
+        with self.session.writing(self.lake, "drop table") as tx:
+            schema = self.session.schema_entry(self.lake, tx, self.schema)
+            missing = self.session.missing_table(tx, self.lake, schema, name)
+            objects.drop_table(tx, schema, name, if_exists=False, missing=missing)
+
+    def create_schema(self, name: str) -> None:
+        """CREATE SCHEMA."""
+        with self.session.writing(self.lake, "create schema") as tx:
+            objects.create_schema(tx, name)
+
+    def drop_schema(self, name: str) -> None:
+        """DROP SCHEMA … CASCADE."""
+        with self.session.writing(self.lake, "drop schema") as tx:
+            objects.drop_schema(tx, name, where="lake", cascade=True)
+
+    def create_view(self, name: str, sql: str = "SELECT 1 AS one") -> None:
+        """CREATE VIEW."""
+        with self.session.writing(self.lake, "create view") as tx:
+            schema = self.session.schema_entry(self.lake, tx, self.schema)
+            views.create_view(tx, schema, name, sql, ())
+
+    def rename_view(self, name: str, to: str) -> None:
+        """ALTER VIEW … RENAME TO."""
+        with self.session.writing(self.lake, "rename view") as tx:
+            schema = self.session.schema_entry(self.lake, tx, self.schema)
+            views.rename_view(tx, schema, tx.local.find_view(schema.schema_id, name), to)
+
+    def drop_view(self, name: str) -> None:
+        """DROP VIEW."""
+        with self.session.writing(self.lake, "drop view") as tx:
+            schema = self.session.schema_entry(self.lake, tx, self.schema)
+            missing = self.session.missing_table(tx, self.lake, schema, name)
+            views.drop_view(tx, schema, name, if_exists=False, missing=missing)
+
+    def create_macro(self, name: str) -> None:
+        """CREATE MACRO."""
+        with self.session.writing(self.lake, "create macro") as tx:
+            schema = self.session.schema_entry(self.lake, tx, self.schema)
+            body = MacroImplementation("duckdb", "1", "scalar")
+            views.create_macro(tx, schema, name, [body])
+
+    def drop_macro(self, name: str) -> None:
+        """DROP MACRO."""
+        with self.session.writing(self.lake, "drop macro") as tx:
+            schema = self.session.schema_entry(self.lake, tx, self.schema)
+            views.drop_macro(tx, schema, name, is_table=False, if_exists=False)
+
+    def comment(self, name: str, text: str | None, *, column: str | None = None) -> None:
+        """COMMENT ON TABLE, VIEW or COLUMN."""
+        with self.session.writing(self.lake, "comment") as tx:
+            schema = self.session.schema_entry(self.lake, tx, self.schema)
+            target = tx.local.find_view(schema.schema_id, name) or tx.local.find_table(
+                schema.schema_id, name
+            )
+            views.comment_on(tx, target, text, column=column)
+
+    def count(self, table: str = "t") -> int | None:
+        """How many rows the session sees; None when there is no such table."""
+        from ducklake_spark.operations.read import count_rows
+
+        with self.session.reading(self.lake) as tx:
+            schema = tx.local.find_schema(self.schema)
+            if schema is None or tx.local.find_table(schema.schema_id, table) is None:
+                return None
+        return count_rows(self.session.table_version(("lake", self.schema, table)))
+
+
+def table_files(location: LakeLocation) -> list[str]:
+    """The files that are in the storage, below the data path."""
+    from pathlib import Path
+
+    root = Path(location.data_path)
+    return sorted(str(path) for path in root.rglob("*.parquet")) if root.exists() else []
+
+
+def numbered(names: Sequence[str]) -> list[tuple[int, str, str]]:
+    """Every ordered pair, with its place."""
+    return [(n, *pair) for n, pair in enumerate(itertools.product(names, repeat=2))]

@@ -1,0 +1,158 @@
+"""SET, variables, prepared statements, secrets and messages, without Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+from ducklake_spark.errors import (
+    AlreadyExists,
+    FunctionNotFound,
+    InvalidInput,
+    NotFound,
+    NotSupported,
+    UnknownOption,
+)
+from ducklake_spark.execution.parameters import number_marks
+
+
+def rows(result) -> list[tuple]:
+    return [tuple(row) for row in result.collect()]
+
+
+def test_set_changes_how_commits_are_tried_again_and_reset_takes_it_back(con):
+    con.sql("SET ducklake_max_retry_count = 3; SET ducklake_retry_wait_ms = 7")
+    con.sql("SET ducklake_retry_backoff = 2")
+    assert (con.retry.max_retry_count, con.retry.wait_ms, con.retry.backoff) == (3, 7, 2.0)
+    con.sql("RESET ducklake_max_retry_count")
+    assert con.retry.max_retry_count == 10
+
+
+def test_the_default_limit_of_inlined_rows_reaches_lakes_attached_before_and_after(con, tmp_path):
+    con.sql("SET ducklake_default_data_inlining_row_limit = 50")
+    con.sql(f"ATTACH 'ducklake:{tmp_path}/other.ducklake' AS other")
+    assert [lake.effective_inlining_limit(0) for lake in con.lakes.values()] == [50, 50]
+    assert con.cursor().lake("other").effective_inlining_limit(0) == 50
+
+
+def test_settings_of_duckdb_are_accepted_and_remembered(con):
+    con.sql("SET threads = 4; SET GLOBAL preserve_insertion_order = false")
+    con.sql("PRAGMA memory_limit = '1GB'; PRAGMA enable_verification")
+    assert con.settings == {"threads": 4, "preserve_insertion_order": False, "memory_limit": "1GB"}
+
+
+@pytest.mark.parametrize("name", ["thread", "nothing_of_the_kind"])
+def test_an_unknown_setting_is_refused(con, name):
+    with pytest.raises(UnknownOption, match=name) as caught:
+        con.sql(f"SET {name} = 1")
+    assert caught.value.hint
+
+
+def test_a_setting_that_changes_results_is_refused(con):
+    with pytest.raises(NotSupported, match="default_null_order"):
+        con.sql("SET default_null_order = 'nulls_first'")
+
+
+def test_a_value_that_a_setting_does_not_take_is_refused(con):
+    with pytest.raises(UnknownOption, match="ducklake_max_retry_count"):
+        con.sql("SET ducklake_max_retry_count = 'often'")
+
+
+def test_a_variable_is_used_in_a_call(con):
+    con.sql("SET VARIABLE codec = 'zstd'")
+    con.sql("CALL lake.set_option('parquet_compression', getvariable('codec'))")
+    assert con.lake("lake").settings().get("parquet_compression") == "zstd"
+
+
+def test_a_variable_is_forgotten_when_it_is_reset(con):
+    con.sql("SET VARIABLE Floor = 3")
+    assert con.variables == {"floor": 3}
+    con.sql("RESET VARIABLE floor; RESET VARIABLE never_set")
+    assert con.variables == {}
+
+
+def test_marks_are_numbered_in_the_order_of_the_text():
+    text = "UPDATE t SET a = ? WHERE b = ?; SELECT '?', ? -- ?"
+    assert number_marks(text) == "UPDATE t SET a = $1 WHERE b = $2; SELECT '?', $1 -- ?"
+
+
+def test_a_prepared_statement_takes_its_values_from_execute(con):
+    con.sql("CREATE TABLE crates (id INTEGER, label VARCHAR)")
+    con.sql("PREPARE add_crate AS INSERT INTO crates VALUES (?, ?)")
+    assert rows(con.sql("EXECUTE add_crate(1, 'nails')")) == [(1,)]
+    assert rows(con.sql("EXECUTE add_crate(2, 'bolts')")) == [(1,)]
+    with pytest.raises(InvalidInput, match=r"\$2"):
+        con.sql("EXECUTE add_crate(3)")
+    con.sql("DEALLOCATE add_crate; DEALLOCATE add_crate")
+    with pytest.raises(FunctionNotFound):
+        con.sql("EXECUTE add_crate(3, 'nuts')")
+
+
+def test_parameters_of_a_text_are_those_of_its_last_statement(con):
+    con.sql("CREATE TABLE a (i INTEGER); INSERT INTO a VALUES ($n)", params={"n": 4})
+    with pytest.raises(InvalidInput, match=r"\$2"):
+        con.sql("INSERT INTO a VALUES (?)", params=[1, 2])
+    with pytest.raises(InvalidInput, match=r"\$1"):
+        con.sql("INSERT INTO a VALUES (?)")
+    assert rows(con.sql("CALL lake.table_info()"))[0][0] == "a"
+
+
+def test_a_commit_message_is_that_of_the_open_transaction_only(con):
+    con.sql("CALL lake.set_commit_message('nobody', 'outside')")
+    con.sql("CREATE TABLE a (i INTEGER)")
+    con.sql("BEGIN; CREATE TABLE b (i INTEGER)")
+    con.sql("CALL ducklake_set_commit_message('lake', 'ada', 'adds b', extra_info => '{}'); COMMIT")
+    con.sql("CREATE TABLE c (i INTEGER)")
+    said = [row[4:] for row in rows(con.sql("CALL lake.snapshots()"))]
+    nothing = (None, None, None)
+    assert said == [nothing, nothing, ("ada", "adds b", "{}"), nothing]
+
+
+def test_a_lake_is_attached_by_the_name_of_a_secret(con, tmp_path):
+    con.sql(f"""CREATE SECRET depot (TYPE ducklake, METADATA_PATH '{tmp_path}/depot.ducklake',
+                DATA_PATH '{tmp_path}/depot/')""")
+    con.sql("ATTACH 'ducklake:depot'")
+    assert con.lake("depot").data_path == f"{tmp_path}/depot/"
+    con.sql(f"CREATE SECRET (TYPE ducklake, METADATA_PATH '{tmp_path}/plain.ducklake')")
+    con.sql("ATTACH 'ducklake:' AS plain")
+    assert con.lake("plain").db.kind == "duckdb"
+
+
+def test_the_default_secret_is_missed_when_there_is_none(con):
+    with pytest.raises(InvalidInput, match="default secret was not found"):
+        con.sql("ATTACH 'ducklake:' AS other")
+
+
+def test_a_secret_is_made_once_and_dropped_once(con):
+    con.sql("CREATE SECRET s (TYPE postgres, HOST 'db')")
+    con.sql("CREATE SECRET IF NOT EXISTS s (TYPE postgres, HOST 'elsewhere')")
+    with pytest.raises(AlreadyExists):
+        con.sql("CREATE SECRET s (TYPE postgres)")
+    con.sql("CREATE OR REPLACE SECRET s (TYPE postgres, HOST 'db2'); DROP SECRET s")
+    with pytest.raises(NotFound):
+        con.sql("DROP SECRET s")
+    con.sql("DROP SECRET IF EXISTS s")
+
+
+def test_no_password_is_shown(con):
+    con.sql("CREATE SECRET pg (TYPE postgres, HOST '127.0.0.1', PORT 1, USER 'u', "
+            "DATABASE 'd', PASSWORD 'hunter2')")  # fmt: skip
+    assert "hunter2" not in repr(con.sql("CALL duckdb_secrets()").collect())
+    with pytest.raises(Exception, match=r"postgres") as caught:
+        con.sql("ATTACH 'ducklake:postgres:' AS p (META_SECRET 'pg', DATA_PATH 'x/')")
+    assert "hunter2" not in str(caught.value)
+    assert "hunter2" not in repr(caught.value)
+
+
+def test_secrets_of_object_stores_and_lasting_ones_are_refused(con):
+    with pytest.raises(NotSupported, match="s3"):
+        con.sql("CREATE SECRET b (TYPE s3, KEY_ID 'k')")
+    with pytest.raises(NotSupported, match="PERSISTENT"):
+        con.sql("CREATE PERSISTENT SECRET b (TYPE ducklake)")
+
+
+@pytest.mark.parametrize(
+    "text", ["CALL lake.no_such_thing()", "CALL ducklake_no_such_thing('lake')"]
+)
+def test_an_unknown_function_is_not_found(con, text):
+    with pytest.raises(FunctionNotFound):
+        con.sql(text)
