@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -153,7 +154,8 @@ def quiet_stderr() -> Iterator[None]:
 
 
 def title(text: str) -> None:
-    print(f"\n\033[1m{text}\033[0m\n")
+    bold, plain = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("", "")
+    print(f"\n{bold}{text}{plain}\n")
 
 
 def farewell() -> None:

@@ -48,15 +48,20 @@ class Session:
 
     # --- lakes -----------------------------------------------------------------------------------
 
-    def attach(self, uri: str, alias: str | None = None, **options: Any) -> str:
+    def attach(
+        self, uri: str, alias: str | None = None, *, or_replace: bool = False, **options: Any
+    ) -> str:
         """Attach a lake under a name; returns the name."""
         name = alias or default_name(uri)
-        if name.lower() in self.lakes:
+        if name.lower() in self.lakes and not or_replace:
             raise AlreadyExists(
                 f'A lake with the name "{name}" is already attached.',
                 hint="choose another name with AS, or DETACH it first.",
             )
-        self.lakes[name.lower()] = open_lake(uri, name, parse_attach_options(options))
+        lake = open_lake(uri, name, parse_attach_options(options))
+        if name.lower() in self.lakes:  # it goes only now that there is another in its place
+            self.detach(name)
+        self.lakes[name.lower()] = lake
         self._attached[name.lower()] = (uri, options)
         return name
 

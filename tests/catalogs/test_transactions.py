@@ -381,7 +381,7 @@ def test_files_stay_when_a_commit_is_interrupted(sessions, location):
 
 
 def test_retries_end(sessions, location):
-    one, other = sessions
+    one, _ = sessions
     one.retry = type(one.retry)(max_retry_count=2, wait_ms=1)
     one.begin()
     Writer(one).insert(1)

@@ -1,4 +1,4 @@
-"""The connection breaks during COMMIT: the outcome is found out, and no file is lost or written twice."""
+"""The connection breaks during COMMIT: the outcome is found out, and no file is lost."""
 
 from __future__ import annotations
 

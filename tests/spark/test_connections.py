@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -109,7 +108,7 @@ def test_change_of_another_process_is_seen_at_the_next_statement(
 
 
 def test_two_lakes_are_joined_in_one_query(
-    spark: SparkSession, make_lake_location: Callable[[str, str], LakeLocation], tmp_path: Path
+    spark: SparkSession, make_lake_location: Callable[[str, str], LakeLocation]
 ):
     left, right = make_lake_location("sqlite", "left"), make_lake_location("duckdb", "right")
     with ducklake_spark.connect(spark=spark) as con:

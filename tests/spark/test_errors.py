@@ -96,6 +96,22 @@ def test_query_that_makes_no_sense_is_told_at_once(
     assert hint is None or hint in (error.hint or "")
 
 
+def test_virtual_column_that_does_not_exist_is_told_with_those_that_do(con: Connection):
+    con.sql("CREATE TABLE small (i INTEGER)")
+    uri = str(con.lake("lake").db.url)
+    con.sql(f"ATTACH '{uri}' AS inlining; INSERT INTO inlining.small VALUES (1)")
+    assert data_files(con) == data_files(con)[:1]
+    for table in ("orders", "small"):
+        error = refused(con, lambda table=table: con.table(table, virtual_columns=["row_id"]))
+        assert type(error) is InvalidInput
+        assert "rowid" in (error.hint or "")
+
+
+def test_failing_insert_prints_nothing(con: Connection, capfd: pytest.CaptureFixture[str]):
+    refused(con, lambda: con.sql("INSERT INTO orders (id) SELECT 'abc'"))
+    assert capfd.readouterr().err == ""
+
+
 # --- changes -------------------------------------------------------------------------------------
 
 

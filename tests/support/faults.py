@@ -1,4 +1,4 @@
-"""What the processes of the fault tests do. They import this module and are told where the lake is."""
+"""What the processes of the fault tests do."""
 
 from __future__ import annotations
 

@@ -26,6 +26,7 @@ from ducklake_spark.execution.variables import (
     set_variable,
 )
 from ducklake_spark.operations import describe, objects
+from ducklake_spark.operations.attach import default_name
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.summarize import summarize
 from ducklake_spark.operations.system_tables import show_all_tables
@@ -104,14 +105,11 @@ def _attach(con: Connection, s: st.Attach) -> RowSet:
             f"Cannot attach {s.uri!r}: only lakes can be attached.",
             hint="the address of a lake begins with ducklake:",
         )
-    name = (s.alias or "").lower()
-    if name in con.lakes:
-        if s.if_not_exists:
-            return _NOTHING
-        if s.or_replace:
-            con.detach(name)
     uri, options = resolve_secret(con, s.uri, s.options)
-    con.attach(uri, s.alias or _secret_alias(s.uri, uri), **options)
+    name = s.alias or _secret_alias(s.uri, uri) or default_name(uri)
+    if s.if_not_exists and name.lower() in con.lakes:
+        return _NOTHING
+    con.attach(uri, name, or_replace=s.or_replace, **options)
     apply_to_lakes(con)
     return _NOTHING
 

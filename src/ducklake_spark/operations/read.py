@@ -16,7 +16,6 @@ from ducklake_spark.catalog.files import (
 from ducklake_spark.catalog.inlined import InlinedRow, count_inlined_rows, load_inlined_rows
 from ducklake_spark.catalog.state import CatalogState
 from ducklake_spark.commit.local import LocalState, as_data_files
-from ducklake_spark.errors import NotSupported
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import DataFile, Snapshot, TableEntry
 from ducklake_spark.model.predicate import Predicate, columns_of
@@ -212,7 +211,5 @@ def _virtual_value(row: InlinedRow, name: str) -> int | str | None:
             return row.row_id
         case "snapshot_id":
             return row.snapshot_id
-        case "filename" | "file_row_number" | "file_index":
-            return None
         case _:
-            raise NotSupported(f'There is no virtual column "{name}".')
+            return None  # facts of a file; `scan` refuses names that it does not know

@@ -45,10 +45,10 @@ def write_files(df: DataFrame, layout: WriteLayout) -> list[WrittenFile]:
     # Names of columns may hold dots and quotes, which Spark would take for its own syntax.
     rows = df.toDF(*(f"c{i}" for i in range(len(df.columns))))
     rows, decimals = _send_decimals_as_longs(rows)
-    if _is_small(df):
-        rows = rows.coalesce(1)
     try:
         with spark_failures(f'write to table "{layout.table_name}"'):
+            if _is_small(df):
+                rows = rows.coalesce(1)
             write = partial(_write_task, layout, job_id, decimals)
             found = rows.mapInArrow(write, _RESULT).collect()
     except BaseException:
