@@ -61,8 +61,8 @@ def _bounds(leaf: Column, given: list[Any]) -> tuple[str | None, str | None, boo
     if isinstance(kind, ScalarType) and kind.name in ("float32", "float64"):
         if any(math.isnan(value) for value in given):
             return None, None, True
-        low, high = _ordered(leaf, given)
-        return low, high, False
+        # As the extension has it: not told for rows without a file.
+        return (*_ordered(leaf, given), None)
     if isinstance(kind, ScalarType) and kind.name in _UNBOUNDED:
         return None, None, None
     return (*_ordered(leaf, given), None)

@@ -12,7 +12,7 @@ import json
 import re
 import struct
 from collections.abc import Callable
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
 
@@ -30,6 +30,8 @@ from ducklake_spark.model.types import (
     format_sql_type,
 )
 from ducklake_spark.sql.blob_text import blob_bytes
+
+_EXACT = Context(prec=2_000)
 
 
 class NotPlain(Exception):
@@ -125,16 +127,13 @@ def _decimal(value: Any, precision: int, scale: int, kind: DataType) -> Decimal:
         number = Decimal(str(value).strip())
         if not number.is_finite():
             raise _bad(value, kind)
-        sized = number.scaleb(scale).to_integral_value(rounding=ROUND_HALF_UP)
+        # Python's own context would round to 28 digits.
+        sized = int(number.scaleb(scale, _EXACT).to_integral_value(ROUND_HALF_UP, _EXACT))
     except InvalidOperation:
         raise _bad(value, kind) from None
-    if abs(sized) >= Decimal(10) ** precision:
+    if abs(sized) >= 10**precision:
         raise _bad(value, kind)
-    return Decimal((sized.is_signed() and sized != 0, _digits(sized), -scale))
-
-
-def _digits(number: Decimal) -> tuple[int, ...]:
-    return tuple(int(digit) for digit in str(abs(int(number))))
+    return Decimal((int(sized < 0), tuple(map(int, str(abs(sized)))), -scale))
 
 
 def _boolean(value: Any) -> bool:

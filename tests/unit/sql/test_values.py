@@ -10,8 +10,9 @@ import pytest
 
 from ducklake_spark.errors import ColumnMismatch, InvalidValue
 from ducklake_spark.model.schema import Default
-from ducklake_spark.model.types import parse_sql_type
+from ducklake_spark.model.types import DecimalType, parse_sql_type
 from ducklake_spark.sql import statements as st
+from ducklake_spark.sql.constants import convert
 from ducklake_spark.sql.parse import parse
 from ducklake_spark.sql.values import DEFAULT, bind_values, constant_rows, values_query
 
@@ -134,3 +135,15 @@ def test_query_of_values_fills_defaults() -> None:
         "(CAST(7 AS INT), CAST(CAST((1 + 2) AS INT) AS INT), CAST(NULL AS INT)) "
         "AS v(`a`, `b`, `c`)"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("-1234567890123456789012345678.0123456789", DecimalType(38, 10)),
+        ("99999999999999999999999999999999999999", DecimalType(38, 0)),
+        ("0.00000000000000000000000000000000000001", DecimalType(38, 38)),
+    ],
+)
+def test_decimals_of_38_digits_keep_them_all(text, kind) -> None:
+    assert format(convert(text, kind), "f") == text
