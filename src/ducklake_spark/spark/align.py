@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ducklake_spark.errors import ColumnMismatch, InvalidValue, NotSupported
+from ducklake_spark.errors import ColumnMismatch, InvalidValue
 from ducklake_spark.model.schema import Column as TableColumn
 from ducklake_spark.model.schema import Schema
 from ducklake_spark.model.types import DataType, ScalarType, format_sql_type
@@ -238,13 +238,3 @@ def _convert_map(value: Column, source: T.MapType, target: DataType, *, where: s
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def check_insertable(schema: Schema, table: str) -> None:
-    """Refuse tables with columns that cannot be written yet."""
-    for column in schema.leaves():
-        if column.type_name in ("variant", "geometry"):
-            raise NotSupported(
-                f'Cannot insert into "{table}": the type {column.type_name} of its column '
-                f'"{column.name}" is not supported yet.'
-            )

@@ -20,7 +20,7 @@ from ducklake_spark.model.types import (
     StructType,
     format_sql_type,
 )
-from ducklake_spark.sql.carriers import format_spark_type, quote
+from ducklake_spark.sql.carriers import format_spark_type
 from ducklake_spark.sql.constants import NotPlain, convert
 from ducklake_spark.sql.literals import is_constant, literal_value
 from ducklake_spark.sql.parse import parse_expression
@@ -189,26 +189,6 @@ def _struct_text(tree: exp.Struct, kind: StructType) -> str:
 
 
 Target = tuple[str, DataType, Default | None]
-
-
-def values_query(values: exp.Values, targets: Sequence[Target], table: str) -> str:
-    """A Spark SQL query of the rows of VALUES, its columns named and typed as the `targets` are.
-
-    DEFAULT cells take the target's default.
-    """
-    types = [kind for _, kind, _ in targets]
-    rows = [
-        [_filled(cell, target) for cell, target in zip(row, targets, strict=True)]
-        for row in _checked(values, types, f'insert into table "{table}"')
-    ]
-    names = ", ".join(quote(name) for name, _, _ in targets)
-    plain = all(is_default(c) or is_constant(c) for row in cell_trees(values) for c in row)
-    if plain:
-        listed = ", ".join(f"({', '.join(row)})" for row in rows)
-        return f"SELECT * FROM VALUES {listed} AS v({names})"
-    # Inline tables take constants only; each computed row is a query of its own.
-    queries = [f"SELECT {', '.join(row)}" for row in rows]
-    return f"SELECT * FROM ({' UNION ALL '.join(queries)}) AS v({names})"
 
 
 def _filled(cell: exp.Expr, target: Target) -> str:

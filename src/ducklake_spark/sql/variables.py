@@ -33,11 +33,6 @@ def bind_variables(
     return bound
 
 
-def has_parameters(tree: exp.Expr) -> bool:
-    """Whether `tree` has a parameter left."""
-    return tree.find(exp.Placeholder) is not None
-
-
 def _variable(call: exp.Expr, variables: Mapping[str, Any]) -> exp.Expr | None:
     if str(call.this).lower() != "getvariable" or len(call.expressions) != 1:
         return None

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from ducklake_spark.errors import ColumnMismatch, InvalidValue
-from ducklake_spark.model.schema import Default
 from ducklake_spark.model.types import DecimalType, parse_sql_type
 from ducklake_spark.sql import statements as st
 from ducklake_spark.sql.constants import convert
 from ducklake_spark.sql.parse import parse
-from ducklake_spark.sql.values import DEFAULT, bind_values, constant_rows, values_query
+from ducklake_spark.sql.values import DEFAULT, bind_values, constant_rows
 
 UTC = dt.timezone.utc
 
@@ -122,19 +121,6 @@ def test_each_cell_is_cast_to_the_carrier() -> None:
 def test_row_is_refused_when_it_has_too_few_values() -> None:
     with pytest.raises(ColumnMismatch, match="row 2"):
         bind_values(source("(1, 2), (3)"), [parse_sql_type("INTEGER")] * 2)
-
-
-def test_query_of_values_fills_defaults() -> None:
-    integer = parse_sql_type("INTEGER")
-    computed = Default("(1 + 2)", kind="expression")
-    targets = [("a", integer, Default("7")), ("b", integer, computed), ("c", integer, None)]
-
-    text = values_query(source("(DEFAULT, DEFAULT, DEFAULT)"), targets, "t")
-    assert text == (
-        "SELECT * FROM VALUES "
-        "(CAST(7 AS INT), CAST(CAST((1 + 2) AS INT) AS INT), CAST(NULL AS INT)) "
-        "AS v(`a`, `b`, `c`)"
-    )
 
 
 @pytest.mark.parametrize(
