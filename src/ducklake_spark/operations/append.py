@@ -32,9 +32,13 @@ def append(lake: Lake, tx: Transaction, table: TableEntry, df: DataFrame) -> int
     layout = plan_layout(lake.settings(), table, lake.table_directory(schema, table))
     files = write_files(df, layout)
     count = sum(file.record_count for file in files)
-    if not files or _stage_inlined(lake, tx, table, files, count):
-        return count
-    tx.stage(AppendFiles(table, tuple(files)))
+    try:
+        if files and not _stage_inlined(lake, tx, table, files, count):
+            tx.stage(AppendFiles(table, tuple(files)))
+    except BaseException:
+        # Until they are staged, no rollback knows of them.
+        remove_files(file.path for file in files)
+        raise
     return count
 
 
