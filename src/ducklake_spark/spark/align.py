@@ -109,6 +109,8 @@ def _convert_scalar(
         # DuckDB rounds where Spark would cut; half goes to the even neighbour for doubles only.
         rounded = F.round(value, 0) if isinstance(source, T.DecimalType) else F.rint(value)
         return rounded.cast(carrier)
+    if isinstance(source, (T.FloatType, T.DoubleType)) and isinstance(carrier, T.StringType):
+        return _float_text(value, where)
     if isinstance(source, T.StringType) and target == ScalarType("blob"):
         return _text_to_blob(value, where)
     if target == ScalarType("interval"):
@@ -178,6 +180,19 @@ def _to_float32(value: Column, where: str) -> Column:
 def _is_integral(carrier: T.DataType) -> bool:
     return isinstance(carrier, _INTEGRAL) or (
         isinstance(carrier, T.DecimalType) and carrier.scale == 0
+    )
+
+
+def _float_text(value: Column, where: str) -> Column:
+    """DuckDB's text of a number; one that Spark writes with an exponent is refused: they differ."""
+    text = value.cast("string")
+    message = F.lit(f'Column "{where}": cast the number to text yourself, Spark would write it as ')
+    return (
+        F.when(F.isnan(value), F.lit("nan"))
+        .when(value == F.lit(float("inf")), F.lit("inf"))
+        .when(value == F.lit(float("-inf")), F.lit("-inf"))
+        .when(F.contains(text, F.lit("E")), F.raise_error(F.concat(message, text)))
+        .otherwise(text)
     )
 
 
