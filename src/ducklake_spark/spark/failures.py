@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors.exceptions import captured
 from pyspark.logger import PySparkLogger
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -22,7 +24,8 @@ from ducklake_spark.errors import (
     MissingDataFile,
     did_you_mean,
 )
-from ducklake_spark.spark.jvm import original_error
+from ducklake_spark.spark.jvm import original_error, remembered_error
+from ducklake_spark.spark.relation import find_reader
 
 _QUERY_LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _MARK: Final = "ducklake-spark-error:"
@@ -75,6 +78,39 @@ def spark_failures(action: str) -> Iterator[None]:
             raise to_ducklake_error(error, action) from error
 
 
+def translate_errors() -> None:
+    """Let a DataFrame of a lake, whoever runs it, raise the errors of this package.
+
+    PySpark turns exceptions of the JVM into its own in one function, and shows those that it does
+    not know with the JVM's whole stack. Those that the scan of a lake caused, and no others, come
+    out as what they are.
+    """
+    convert = captured.convert_exception
+    if hasattr(convert, _MARK):
+        return
+
+    @functools.wraps(convert)
+    def convert_ours(java: Any) -> Any:
+        return _scan_error(java) or convert(java)
+
+    setattr(convert_ours, _MARK, True)
+    captured.convert_exception = convert_ours  # type: ignore[assignment]
+
+
+def _scan_error(java: Any) -> DuckLakeError | None:
+    text = str(java.getMessage() or "")
+    if (ours := remembered_error(text)) is not None:
+        return ours
+    if marked := _MARKED.search(text):
+        return _unmark(marked[1], "run the query", text)
+    told = _CONDITION.match(text)
+    reader = find_reader(text) if told and told[1].startswith("FAILED_READ_FILE") else None
+    if told is None or reader is None:
+        return None
+    cause = java.getCause()
+    return _unreadable(f"read {reader}", _first_line(text), told[1], _reason(cause))
+
+
 @contextmanager
 def _quiet_loggers() -> Iterator[None]:
     """Keep PySpark from printing the JVM's stack of an error that is raised and told anyway."""
@@ -108,12 +144,16 @@ def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
         return InvalidValue(f"Cannot {action}: {_ADVICE.sub('', reason)}")
     if isinstance(error, AnalysisException):
         return errors.InvalidInput(f"Cannot {action}: {reason}")
+    if condition.startswith("FAILED_READ_FILE"):
+        return _unreadable(action, reason, condition, _cause(error))
+    return errors.SparkFailure(f"Cannot {action}: {reason}")
+
+
+def _unreadable(action: str, reason: str, condition: str, cause: str) -> DuckLakeError:
     if condition == "FAILED_READ_FILE.FILE_NOT_EXIST":
         return MissingDataFile(f"Cannot {action}: {reason}", hint="restore the file.")
-    if condition.startswith("FAILED_READ_FILE"):
-        hint = "files of a lake never change; restore the original file."
-        return CorruptDataFile(f"Cannot {action}: {reason}{_cause(error)}", hint=hint)
-    return errors.SparkFailure(f"Cannot {action}: {reason}")
+    hint = "files of a lake never change; restore the original file."
+    return CorruptDataFile(f"Cannot {action}: {reason}{cause}", hint=hint)
 
 
 def _column_not_found(error: Exception, action: str) -> DuckLakeError:
@@ -160,7 +200,10 @@ def _condition(error: Exception, text: str) -> str:
 
 def _cause(error: Exception) -> str:
     """Why the JVM could not read a file."""
-    cause = error.java_exception.getCause() if isinstance(error, Py4JJavaError) else None
+    return _reason(error.java_exception.getCause()) if isinstance(error, Py4JJavaError) else ""
+
+
+def _reason(cause: Any) -> str:
     lines = str(cause.getMessage()).splitlines() if cause is not None else []
     return f" ({lines[0]})" if lines else ""
 

@@ -93,14 +93,14 @@ class _Operand:
     nested: bool
 
 
-def parse_filter(
+def parse_filters(
     text: str,
     columns: Mapping[str, FilterColumn],
     *,
     sets: Sequence[str] = (),
     time_zone: str = "UTC",
-) -> Predicate:
-    """Translate one filter.
+) -> tuple[Predicate, ...]:
+    """Translate the children of one expression, each a filter.
 
     Args:
         text: the expression's toJSON().
@@ -108,13 +108,16 @@ def parse_filter(
         sets: the values of its InSet nodes, each as a JSON list, in the order of the nodes.
         time_zone: the session's, in which Catalyst renders TIMESTAMP literals.
     """
-    root = _read_tree(text)
-    return _Translator(columns, iter(sets), time_zone).translate(root, negated=False)
+    translator = _Translator(columns, iter(sets), time_zone)
+    return tuple(translator.translate(child, negated=False) for child in _read_tree(text).children)
 
 
-def parse_null_check(text: str) -> str | None:
-    """The column of a filter that is just ``column IS NOT NULL``, or None."""
-    node = _read_tree(text)
+def parse_null_checks(text: str) -> list[str | None]:
+    """For each child: the column of a filter that is just ``column IS NOT NULL``, or None."""
+    return [_null_check(child) for child in _read_tree(text).children]
+
+
+def _null_check(node: _Node) -> str | None:
     if node.name != "IsNotNull" or node.children[0].name != "AttributeReference":
         return None
     return str(node.children[0].fields["name"])

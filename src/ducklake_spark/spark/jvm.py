@@ -112,6 +112,18 @@ class Jvm:
         mapper.registerModule(values)
         return mapper
 
+    @functools.cached_property
+    def _coalesce(self) -> Any:
+        return self.root.org.apache.spark.sql.catalyst.expressions.Coalesce
+
+    def as_one(self, expressions: Any) -> tuple[Any, str]:
+        """A Seq of expressions as the children of a single one, and that one's JSON.
+
+        Two calls, however many there are: asked one by one, they took most of a scan's planning.
+        """
+        parent = self._coalesce(expressions)
+        return parent, str(parent.toJSON())
+
     def set_values(self, expression: Any, path: tuple[int, ...]) -> str:
         """The values of the InSet found along `path`, as a JSON list: toJSON() leaves them out."""
         for ordinal in path:
@@ -236,6 +248,11 @@ def original_error(exception: BaseException) -> DuckLakeError | None:
     if isinstance(exception, DuckLakeError):
         return exception
     text = getattr(exception, "desc", None) or getattr(exception, "_desc", None) or str(exception)
+    return remembered_error(text)
+
+
+def remembered_error(text: str) -> DuckLakeError | None:
+    """The error of ours with that text that went through the JVM lately, or None."""
     return _raised.get(text)
 
 

@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 from ducklake_spark.errors import CorruptDataFile, MissingDataFile, NotSupported
 from ducklake_spark.model.entities import DataFile
 from ducklake_spark.model.predicate import And, Constant, Predicate
-from ducklake_spark.spark.filters import FilterColumn, find_sets, parse_filter, parse_null_check
+from ducklake_spark.spark.filters import FilterColumn, find_sets, parse_filters, parse_null_checks
 from ducklake_spark.spark.jvm import (
     Jvm,
     check_conf,
@@ -175,6 +175,14 @@ def explain_scans(frame: DataFrame) -> list[ScanReport]:
     return reports
 
 
+def find_reader(text: str) -> str | None:
+    """What is read from a file that an error message names; None if it is not a lake's."""
+    for index in list(_indexes.values()):
+        if any(file_uri(file.path) in text for file in index.source.files):
+            return index.source.label
+    return None
+
+
 def _index_of(node: Any) -> LakeFileIndex | None:
     if node.getClass().getSimpleName() != "FileSourceScanExec":
         return None
@@ -237,18 +245,14 @@ class LakeFileIndex:
     def _predicate(self, data_filters: Any) -> Predicate:
         if self.source.choose is None:
             return Constant(True)
-        zone = self.jvm.session_time_zone()
-        parts = tuple(self._translate(item, zone) for item in self.jvm.items(data_filters))
-        return And(parts) if parts else Constant(True)
-
-    def _translate(self, expression: Any, time_zone: str) -> Predicate:
-        text = expression.toJSON()
-        return parse_filter(
+        expression, text = self.jvm.as_one(data_filters)
+        parts = parse_filters(
             text,
             self.source.columns,
             sets=[self.jvm.set_values(expression, path) for path in find_sets(text)],
-            time_zone=time_zone,
+            time_zone=self.jvm.session_time_zone() if '"timestamp"' in text else "UTC",
         )
+        return And(parts) if parts else Constant(True)
 
     def _choose(self, predicate: Predicate) -> Choice:
         choose = self.source.choose
@@ -258,8 +262,8 @@ class LakeFileIndex:
         self, files: Sequence[ListedFile], partition_filters: Any
     ) -> Sequence[ListedFile]:
         # Spark drops filters on constants from the query and trusts this answer to be exact.
-        for expression in self.jvm.items(partition_filters):
-            name = parse_null_check(expression.toJSON())
+        expression, text = self.jvm.as_one(partition_filters)
+        for name in parse_null_checks(text):
             if name not in self.source.constants.names:
                 raise NotSupported(
                     f"Cannot read {self.source.label}: Spark asks to apply "

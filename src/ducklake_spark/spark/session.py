@@ -8,6 +8,8 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from ducklake_spark.spark.failures import translate_errors
+
 # Columns are found in files by their ids, not by their names: a renamed column keeps its data.
 REQUIRED_CONF: Final = {
     "spark.sql.parquet.fieldId.read.enabled": "true",
@@ -38,6 +40,7 @@ def find_session() -> tuple[SparkSession, bool]:
 def prepare_session(spark: SparkSession) -> SparkSession:
     """Switch on what reading and writing a lake needs."""
     _use_own_python(spark)
+    translate_errors()
     for key, value in REQUIRED_CONF.items():
         if spark.conf.get(key, None) != value:
             spark.conf.set(key, value)

@@ -18,7 +18,7 @@ from ducklake_spark.model.predicate import (
     StartsWith,
     Unknown,
 )
-from ducklake_spark.spark.filters import FilterColumn, find_sets, parse_filter, parse_null_check
+from ducklake_spark.spark.filters import FilterColumn, find_sets, parse_filters, parse_null_checks
 
 CATALYST = "org.apache.spark.sql.catalyst.expressions."
 UTC = dt.timezone.utc
@@ -71,7 +71,8 @@ def cast(child, kind):
 
 
 def parse(expression, **more):
-    return parse_filter(json.dumps(expression), COLUMNS, **more)
+    (predicate,) = parse_filters(json.dumps(node("Coalesce", expression)), COLUMNS, **more)
+    return predicate
 
 
 @pytest.mark.parametrize(
@@ -269,6 +270,15 @@ def test_a_raw_column_can_still_be_asked_for_nulls():
 
 
 def test_only_a_plain_null_check_is_one():
-    assert parse_null_check(json.dumps(node("IsNotNull", col("i")))) == "i"
-    assert parse_null_check(json.dumps(node("IsNull", col("i")))) is None
-    assert parse_null_check(json.dumps(node("IsNotNull", cast(col("i"), "long")))) is None
+    checks = [
+        node("IsNotNull", col("i")),
+        node("IsNull", col("i")),
+        node("IsNotNull", cast(col("i"), "long")),
+    ]
+    assert parse_null_checks(json.dumps(node("Coalesce", *checks))) == ["i", None, None]
+
+
+def test_filters_are_translated_one_by_one():
+    text = json.dumps(node("Coalesce", node("IsNull", col("i")), node("IsNull", col("l"))))
+    assert parse_filters(text, COLUMNS) == (IsNull(IDS["i"]), IsNull(IDS["l"]))
+    assert parse_filters(json.dumps(node("Coalesce")), COLUMNS) == ()
