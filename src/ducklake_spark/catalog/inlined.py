@@ -11,6 +11,7 @@ from ducklake_spark.catalog_db.connection import Database
 from ducklake_spark.catalog_db.statements import visible_at
 from ducklake_spark.model.entities import InlinedTable, TableEntry
 from ducklake_spark.model.literals import parse_text
+from ducklake_spark.model.number_text import to_float32
 from ducklake_spark.model.schema import Column, Schema
 from ducklake_spark.model.types import (
     DataType,
@@ -46,6 +47,17 @@ def load_inlined_rows(
         version = _load_version_snapshot(db, table, inlined)
         rows += _load_rows(db, inlined, history.schema_at(version), table.schema, snapshot_id)
     return sorted(rows, key=lambda row: row.row_id or 0)
+
+
+def evolve_row(values: Sequence[Any], before: Schema, after: Schema) -> tuple[Any, ...]:
+    """The values of a row that was made with the columns `before`, for the columns `after`."""
+    old = {c.column_id: (value, c) for c, value in zip(before.columns, values, strict=True)}
+    return tuple(
+        _evolve(*old[column.column_id], column)
+        if column.column_id in old
+        else _initial_default(column)
+        for column in after.columns
+    )
 
 
 def count_inlined_rows(db: Database, table_id: int, snapshot_id: int) -> int:
@@ -144,23 +156,21 @@ def _reading_type(old: Column, new: Column | None) -> DataType:
 
 
 def _evolve(value: Any, old: Column, new: Column) -> Any:
-    """Give a nested value the shape that the column has now."""
-    if value is None or not old.children:
-        return value
-    pairs = {child.column_id: (i, child) for i, child in enumerate(old.children)}
+    """Give a value the shape and type that the column has now."""
+    if value is None:
+        return None
+    if not old.children:
+        widened = old.type_name.lower() == "float32" and new.type_name.lower() == "float64"
+        return to_float32(value) if widened else value
     match old.type_name.lower():
         case "list":
             return [_evolve(item, old.children[0], new.children[0]) for item in value]
         case "map":
             (old_key, old_value), (new_key, new_value) = old.children, new.children
+            pairs = value.items() if isinstance(value, dict) else value
             return {
-                _evolve(k, old_key, new_key): _evolve(v, old_value, new_value)
-                for k, v in value.items()
+                _evolve(k, old_key, new_key): _evolve(v, old_value, new_value) for k, v in pairs
             }
         case _:
-            return tuple(
-                _evolve(value[pairs[child.column_id][0]], pairs[child.column_id][1], child)
-                if child.column_id in pairs
-                else _initial_default(child)
-                for child in new.children
-            )
+            fields = value.values() if isinstance(value, dict) else value
+            return evolve_row(tuple(fields), Schema(old.children), Schema(new.children))

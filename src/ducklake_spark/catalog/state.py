@@ -95,6 +95,8 @@ class CatalogState:
             self._histories.setdefault(table_id, history)
             self._entries[table_id] = replace(
                 _entry(self.tables[table_id], history.schema_at(at)),
+                # The row of a renamed table begins with its new name.
+                begin_snapshot=min(row.begin_snapshot for row in history.rows),
                 partition=_partition(partition),
                 sort=_sort(sort),
                 comment=self.comments.get(table_id),

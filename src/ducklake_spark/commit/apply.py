@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ducklake_spark.commit.apply_alter import apply_alter_table, apply_rename_table
 from ducklake_spark.commit.apply_files import apply_appends
 from ducklake_spark.commit.apply_objects import (
     apply_create_schema,
@@ -20,6 +21,7 @@ from ducklake_spark.commit.apply_views import (
 )
 from ducklake_spark.commit.rows import CommitRows
 from ducklake_spark.model.changes import (
+    AlterTable,
     AppendFiles,
     Change,
     CommentOn,
@@ -32,25 +34,28 @@ from ducklake_spark.model.changes import (
     DropTable,
     DropView,
     InlineRows,
+    RenameTable,
 )
+from ducklake_spark.model.entities import TableEntry
 
 
 def apply_changes(commit: CommitRows, changes: Sequence[Change]) -> None:
     """Objects first, in the order they were changed; then data, table by table."""
     commit.changes_schema = any(not isinstance(c, AppendFiles | InlineRows) for c in changes)
     for change in changes:
-        _apply(commit, change)
+        if isinstance(change, CreateTable | AlterTable | RenameTable):
+            _apply_to_table(commit, change, changes)
+        else:
+            _apply(commit, change)
     apply_appends(commit, [c for c in changes if isinstance(c, AppendFiles | InlineRows)])
 
 
-def _apply(commit: CommitRows, change: Change) -> None:  # noqa: C901 - one line for each change
+def _apply(commit: CommitRows, change: Change) -> None:
     match change:
         case CreateSchema():
             apply_create_schema(commit, change)
         case DropSchema():
             apply_drop_schema(commit, change)
-        case CreateTable():
-            apply_create_table(commit, change)
         case DropTable():
             apply_drop_table(commit, change)
         case CreateView():
@@ -63,5 +68,28 @@ def _apply(commit: CommitRows, change: Change) -> None:  # noqa: C901 - one line
             apply_drop_macro(commit, change)
         case CommentOn():
             apply_comment(commit, change)
-        case AppendFiles() | InlineRows():
-            pass  # after all objects have their ids
+        case _:
+            pass  # data comes after all objects have their ids
+
+
+def _apply_to_table(
+    commit: CommitRows, change: CreateTable | AlterTable | RenameTable, changes: Sequence[Change]
+) -> None:
+    """What is done to one table makes one set of rows: rows of one commit have no order."""
+    table_id = change.table.table_id
+    same = [c for c in changes if _table_id(c) == table_id]
+    altered = next((c for c in same if isinstance(c, AlterTable)), None)
+    match change:
+        case CreateTable():
+            renamed = next((c for c in same if isinstance(c, RenameTable)), None)
+            apply_create_table(commit, change, altered, renamed)
+        case AlterTable():
+            has_files = any(isinstance(c, AppendFiles) for c in same)
+            apply_alter_table(commit, change, has_files=has_files)
+        case RenameTable():
+            apply_rename_table(commit, change, altered)
+
+
+def _table_id(change: Change) -> int | None:
+    table = getattr(change, "table", None)
+    return table.table_id if isinstance(table, TableEntry) else None

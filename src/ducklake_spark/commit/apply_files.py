@@ -131,7 +131,9 @@ def _store_column_stats(
     current = commit.base.column_stats.get(table_id, {})
     by_column: dict[int, list[ColumnStats]] = defaultdict(list)
     for stats in added:
-        by_column[stats.column_id].append(stats)
+        # A file may have columns that the same transaction has dropped since.
+        if stats.column_id in table.schema.by_id:
+            by_column[stats.column_id].append(stats)
     outdated = []
     for column_id, parts in by_column.items():
         known = current.get(column_id)

@@ -9,6 +9,7 @@ from ducklake_spark.commit.apply_objects import create_inlined_table
 from ducklake_spark.commit.rows import CommitRows
 from ducklake_spark.model.entities import TableEntry
 from ducklake_spark.model.literals import format_text
+from ducklake_spark.model.schema import Schema
 from ducklake_spark.model.types import DataType, ScalarType
 
 
@@ -21,7 +22,7 @@ def insert_inlined_rows(
 ) -> None:
     """Insert rows with consecutive ids into the newest inlined table, making one if needed."""
     kinds = [column.type for column in table.schema.columns]
-    name = _find_inlined_table(commit, table_id)
+    name = _find_inlined_table(commit, table, table_id)
     if name is None:
         # Readers cache the catalog by schema version: a new place for rows must change it.
         commit.changes_schema = True
@@ -33,12 +34,24 @@ def insert_inlined_rows(
     commit.statements += commit.db.insert_inlined_statements(name, kinds, texts)
 
 
-def _find_inlined_table(commit: CommitRows, table_id: int) -> str | None:
-    """The one of the latest schema version; it may be of this very commit."""
+def _find_inlined_table(commit: CommitRows, table: TableEntry, table_id: int) -> str | None:
+    """The one of the latest schema version; it may be of this very commit.
+
+    If the table was altered while nothing could be inlined, there is none with its columns.
+    """
     made = [row for row in commit.rows["ducklake_inlined_data_tables"] if row[0] == table_id]
     if made:
         return str(made[-1][1])
+    since = commit.base.inlined_since.get(table_id)
+    if since is not None and commit.history is not None:
+        stored = commit.history(table_id).schema_at(since)
+        if _layout(stored) != _layout(table.schema):
+            return None
     return commit.base.inlined_tables.get(table_id)
+
+
+def _layout(schema: Schema) -> list[tuple[int, str, DataType]]:
+    return [(column.column_id, column.name, column.type) for column in schema.columns]
 
 
 def _text(value: Any, kind: DataType) -> str | None:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from ducklake_spark.catalog_db.connection import Database
 from ducklake_spark.catalog_db.statements import create_inlined_sql
 from ducklake_spark.commit.rows import CommitRows
-from ducklake_spark.model.changes import CreateSchema, CreateTable, DropSchema, DropTable
+from ducklake_spark.model.changes import (
+    AlterTable,
+    CreateSchema,
+    CreateTable,
+    DropSchema,
+    DropTable,
+    RenameTable,
+)
 from ducklake_spark.model.entities import PartitionSpec, SortSpec
-from ducklake_spark.model.schema import Column, Schema
+from ducklake_spark.model.evolution import ColumnVersion, new_versions
+from ducklake_spark.model.schema import Schema
 
 RESERVED_COLUMNS = frozenset(
     {
@@ -50,9 +58,20 @@ def apply_drop_schema(commit: CommitRows, change: DropSchema) -> None:
     commit.end("ducklake_schema", "schema_id", change.schema_id)
 
 
-def apply_create_table(commit: CommitRows, change: CreateTable) -> None:
-    """The table, its columns, its schema version and the place for its small inserts."""
+def apply_create_table(
+    commit: CommitRows,
+    change: CreateTable,
+    altered: AlterTable | None = None,
+    renamed: RenameTable | None = None,
+) -> None:
+    """The table, its columns, its schema version and the place for its small inserts.
+
+    What the transaction has changed since has rows of its own: a column that is not as it was
+    made has ended before anybody saw it, and its id is taken.
+    """
     table = change.table
+    latest = altered.table if altered else table
+    ended = altered.evolution.ended if altered else frozenset()
     table_id = commit.take_catalog_id(table.table_id)
     commit.insert(
         "ducklake_table",
@@ -61,19 +80,20 @@ def apply_create_table(commit: CommitRows, change: CreateTable) -> None:
         commit.snapshot_id,
         None,
         commit.real_id(table.schema_id),
-        table.name,
+        renamed.table.name if renamed else table.name,
         table.path,
         table.path_is_relative,
     )
     for column in table.schema.columns:
-        _insert_column(commit, table_id, column, parent=None)
+        for version in new_versions(column, None):
+            insert_version(commit, table_id, version, ended=version.column_id in ended)
     commit.insert("ducklake_schema_versions", commit.snapshot_id, commit.schema_version, table_id)
     if table.partition:
         _insert_partition(commit, table_id, table.partition)
-    if table.sort:
-        _insert_sort(commit, table_id, table.sort)
-    if change.inline and can_inline(commit.db, table.schema):
-        create_inlined_table(commit, table_id, table.schema)
+    if latest.sort:
+        insert_sort(commit, table_id, latest.sort)
+    if change.inline and can_inline(commit.db, latest.schema):
+        create_inlined_table(commit, table_id, latest.schema)
 
 
 def apply_drop_table(commit: CommitRows, change: DropTable) -> None:
@@ -100,26 +120,27 @@ def create_inlined_table(commit: CommitRows, table_id: int, schema: Schema) -> s
     return name
 
 
-def _insert_column(commit: CommitRows, table_id: int, column: Column, parent: int | None) -> None:
-    default = column.default
+def insert_version(
+    commit: CommitRows, table_id: int, version: ColumnVersion, *, ended: bool = False
+) -> None:
+    """One row of ducklake_column. One that has `ended` in its own snapshot is never seen."""
+    column, default = version.column, version.column.default
     commit.insert(
         "ducklake_column",
         column.column_id,
         commit.snapshot_id,
-        None,
+        commit.snapshot_id if ended else None,
         table_id,
         column.column_id,  # the order is the id, as the extension writes it
         column.name,
         column.type_name,
         column.initial_default,
         default.text if default else "NULL",
-        column.nulls_allowed,
-        parent,
-        default.kind if default else "" if column.children else "literal",
+        version.nulls_allowed,
+        version.parent_id,
+        version.default_type,
         default.dialect if default else "duckdb",
     )
-    for child in column.children:
-        _insert_column(commit, table_id, child, column.column_id)
 
 
 def _insert_partition(commit: CommitRows, table_id: int, spec: PartitionSpec) -> None:
@@ -136,7 +157,8 @@ def _insert_partition(commit: CommitRows, table_id: int, spec: PartitionSpec) ->
         )
 
 
-def _insert_sort(commit: CommitRows, table_id: int, spec: SortSpec) -> None:
+def insert_sort(commit: CommitRows, table_id: int, spec: SortSpec) -> None:
+    """The order in which rows of a table are written."""
     sort_id = commit.take_catalog_id(spec.sort_id)
     commit.insert("ducklake_sort_info", sort_id, table_id, commit.snapshot_id, None)
     for index, key in enumerate(spec.keys):

@@ -39,6 +39,7 @@ class CommitBase:
         totals: by table id; none for a table that never had rows.
         column_stats: by table id and column id.
         inlined_tables: by table id, the newest table of inlined rows.
+        inlined_since: by table id, a snapshot whose columns that table of inlined rows has.
         requires_message: whether the lake wants every commit to be explained.
     """
 
@@ -48,6 +49,7 @@ class CommitBase:
     totals: dict[int, TableTotals] = field(default_factory=dict)
     column_stats: dict[int, dict[int, TableColumnStats]] = field(default_factory=dict)
     inlined_tables: dict[int, str] = field(default_factory=dict)
+    inlined_since: dict[int, int] = field(default_factory=dict)
     requires_message: bool = False
 
 
@@ -86,6 +88,7 @@ def load_base(
         {row[0]: TableTotals(*map(int, row[1:])) for row in totals},
         _column_stats(db, columns),
         {row[0]: str(row[1]) for row in inlined},
+        {row[0]: int(row[2]) for row in inlined if row[2] is not None},
         bool(message) and str(message[0][0]).lower() == "true",
     )
 
@@ -123,8 +126,10 @@ def _table_queries(db: Database, tables: Sequence[int]) -> tuple[Statement, ...]
             ids,
         ),
         Statement(
-            f"SELECT table_id, table_name FROM {db.table('ducklake_inlined_data_tables')} {where} "
-            "ORDER BY schema_version",
+            "SELECT table_id, table_name, (SELECT max(v.begin_snapshot) FROM "
+            f"{db.table('ducklake_schema_versions')} v WHERE v.table_id = i.table_id "
+            "AND v.schema_version <= i.schema_version) FROM "
+            f"{db.table('ducklake_inlined_data_tables')} i {where} ORDER BY schema_version",
             ids,
         ),
     )

@@ -114,6 +114,8 @@ class Intent:
         delete_files: ids of the data files from which rows are deleted, or that are dropped.
         renamed: ids of tables and views that get a new name, which the log calls a creation. The
             reference would bring one back that another has dropped.
+        not_null: ids of tables with a column that takes no NULLs from now on: rows that another
+            has added meanwhile were not looked at.
     """
 
     changes: tuple[LoggedChange, ...]
@@ -122,6 +124,7 @@ class Intent:
     schema_names: Mapping[int, str] = field(default_factory=dict)
     delete_files: frozenset[int] = frozenset()
     renamed: frozenset[int] = frozenset()
+    not_null: frozenset[int] = frozenset()
 
 
 def check_conflicts(
@@ -147,6 +150,7 @@ def check_conflicts(
         if reason is not None:
             raise _conflict(_describe(change, mine), reason)
     _check_renames(mine, others)
+    _check_not_null(mine, others)
     _check_files(mine, others, deleted_files)
 
 
@@ -209,6 +213,14 @@ def _check_renames(mine: Intent, others: list[LoggedChange]) -> None:
             name = mine.names.get(object_id)
             shown = f" ({name})" if name else ""
             raise _conflict(f'rename with index "{object_id}"{shown}', "dropped it")
+
+
+def _check_not_null(mine: Intent, others: list[LoggedChange]) -> None:
+    """The reference lets both commit, and then has NULLs where none may be."""
+    for other in others:
+        if other.kind in _INSERTED and other.target in mine.not_null:
+            altered = LoggedChange(Kind.ALTERED_TABLE, other.target)
+            raise _conflict(_describe(altered, mine), _INSERTED[other.kind])
 
 
 def _check_files(

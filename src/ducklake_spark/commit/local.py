@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from ducklake_spark.catalog.inlined import evolve_row
 from ducklake_spark.catalog.state import CatalogState
+from ducklake_spark.commit.local_alter import merge_alter, with_columns
 from ducklake_spark.model.changes import (
+    AlterTable,
     AppendFiles,
     Change,
     CommentOn,
@@ -21,6 +24,7 @@ from ducklake_spark.model.changes import (
     DropTable,
     DropView,
     InlineRows,
+    RenameTable,
 )
 from ducklake_spark.model.entities import (
     DataFile,
@@ -29,6 +33,7 @@ from ducklake_spark.model.entities import (
     TableEntry,
     ViewEntry,
 )
+from ducklake_spark.model.schema import Schema
 from ducklake_spark.model.written import WrittenFile
 
 
@@ -47,6 +52,8 @@ class LocalState:
         self._macros: dict[int, MacroEntry] = {}
         self._files: dict[int, list[WrittenFile]] = defaultdict(list)
         self._rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+        self._older_schemas: dict[int, tuple[Schema, ...]] = {}
+        self._next_column_ids: dict[int, int] = {}
         self._dropped: set[int] = set()
         self._last_id = 0
 
@@ -56,6 +63,8 @@ class LocalState:
         other.changes = list(self.changes)
         other._schemas, other._tables = dict(self._schemas), dict(self._tables)
         other._views, other._macros = dict(self._views), dict(self._macros)
+        other._older_schemas = dict(self._older_schemas)
+        other._next_column_ids = dict(self._next_column_ids)
         other._dropped, other._last_id = set(self._dropped), self._last_id
         for table_id, files in self._files.items():
             other._files[table_id] = list(files)
@@ -126,7 +135,9 @@ class LocalState:
             if table.schema_id == schema_id and table.name.lower() == wanted:
                 return table
         found = self.base.find_table(schema_id, name)
-        return None if found is None or found.table_id in self._dropped else found
+        if found is None or found.table_id in self._dropped:
+            return None
+        return None if found.table_id in self._tables else found  # under another name here
 
     def find_view(self, schema_id: int, name: str) -> ViewEntry | None:
         """The view of that name, whatever its case."""
@@ -144,13 +155,26 @@ class LocalState:
         """Rows that this transaction has added to the table inside the metadata database."""
         return list(self._rows.get(table_id, ()))
 
+    def older_schemas(self, table_id: int) -> tuple[Schema, ...]:
+        """The columns that the table had before each ALTER of this transaction."""
+        return self._older_schemas.get(table_id, ())
+
+    def next_column_id(self, table: TableEntry) -> int:
+        """The first column id of the table that was never given, here or before."""
+        known = [max(table.schema.by_id) + 1, self._next_column_ids.get(table.table_id, 0)]
+        if table.table_id >= 0:
+            known.append(self.base.history(table.table_id).next_column_id)
+        return max(known)
+
     def stage(self, change: Change) -> None:  # noqa: C901 - one case for each change
         """Make the change part of what this transaction sees and will commit."""
+        if isinstance(change, AlterTable):
+            change = self._alter(change)
         self._record(change)
         match change:
             case CreateSchema(schema):
                 self._schemas[schema.schema_id] = schema
-            case CreateTable(table):
+            case CreateTable(table) | AlterTable(table) | RenameTable(table):
                 self._tables[table.table_id] = table
             case AppendFiles(table, files):
                 self._files[table.table_id] += files
@@ -180,6 +204,20 @@ class LocalState:
                 self.changes[index] = change
                 return
         self.changes.append(change)
+
+    def _alter(self, change: AlterTable) -> AlterTable:
+        """Bring what is staged to the new columns; returns all that is done to them as one."""
+        table_id = change.table.table_id
+        before = (self._tables.get(table_id) or self.base.table(table_id)).schema
+        committed = before if table_id < 0 else self.base.table(table_id).schema
+        given = [i + 1 for i in (*before.by_id, *change.table.schema.by_id)]
+        self._next_column_ids[table_id] = max(*given, self._next_column_ids.get(table_id, 0))
+        self._older_schemas[table_id] = (*self.older_schemas(table_id), before)
+        self.changes = [with_columns(c, before, change.table) for c in self.changes]
+        if table_id in self._rows:
+            rows = self._rows[table_id]
+            self._rows[table_id] = [evolve_row(r, before, change.table.schema) for r in rows]
+        return merge_alter(self.changes, change, committed)
 
     def _comment(self, change: CommentOn) -> None:
         target = change.target
@@ -211,6 +249,8 @@ def _replaces(new: Change, old: Change) -> bool:
     match new, old:
         case CreateView(view), CreateView(before):
             return view.view_id == before.view_id
+        case (AlterTable(), AlterTable()) | (RenameTable(), RenameTable()):
+            return _objects_of(new) == _objects_of(old)
         case CommentOn(), CommentOn():
             same = new.column_id == old.column_id
             return same and _objects_of(new) == _objects_of(old)
@@ -222,9 +262,9 @@ def _objects_of(change: Change) -> tuple[int, ...]:
     match change:
         case CreateSchema(schema):
             return (schema.schema_id,)
-        case CreateTable(table) | AppendFiles(table) | InlineRows(table):
+        case CreateTable(table) | AlterTable(table) | RenameTable(table):
             return (table.table_id,)
-        case CommentOn(TableEntry() as table):
+        case AppendFiles(table) | InlineRows(table) | CommentOn(TableEntry() as table):
             return (table.table_id,)
         case CreateView(view) | CommentOn(ViewEntry() as view):
             return (view.view_id,)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ducklake_spark.catalog.columns import ColumnHistory
 from ducklake_spark.catalog_db.connection import Database, Statement
 from ducklake_spark.commit.base import CommitBase
 
@@ -23,6 +25,7 @@ class CommitRows:
     rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=lambda: defaultdict(list))
     statements: list[Statement] = field(default_factory=list)
     changes_schema: bool = False
+    history: Callable[[int], ColumnHistory] | None = None  # the columns of a table, of all times
     _ids: dict[int, int] = field(default_factory=dict)
     _next_catalog_id: int = -1
     _next_file_id: int = -1

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeGuard
+from collections.abc import Callable, Iterable, Iterator
 
 from ducklake_spark.commit.change_log import Kind, LoggedChange
 from ducklake_spark.commit.conflicts import Intent
 from ducklake_spark.commit.local import LocalState
 from ducklake_spark.model.changes import (
+    AlterTable,
     AppendFiles,
     Change,
     CommentOn,
@@ -21,6 +21,7 @@ from ducklake_spark.model.changes import (
     DropTable,
     DropView,
     InlineRows,
+    RenameTable,
 )
 from ducklake_spark.model.entities import TableEntry, ViewEntry
 
@@ -32,7 +33,7 @@ def log_changes(
     return [_log(change, real_id) for change in changes]
 
 
-def _log(  # noqa: C901, PLR0912 - one case for each change
+def _log(  # noqa: C901, PLR0911, PLR0912 - one case for each change
     change: Change, real_id: Callable[[int], int]
 ) -> LoggedChange:
     match change:
@@ -40,8 +41,10 @@ def _log(  # noqa: C901, PLR0912 - one case for each change
             return LoggedChange(Kind.CREATED_SCHEMA, (schema.name,))
         case DropSchema(schema_id):
             return LoggedChange(Kind.DROPPED_SCHEMA, schema_id)
-        case CreateTable(table, schema_name):
+        case CreateTable(table, schema_name) | RenameTable(table, schema_name):
             return LoggedChange(Kind.CREATED_TABLE, (schema_name, table.name))
+        case AlterTable(table):
+            return LoggedChange(Kind.ALTERED_TABLE, real_id(table.table_id))
         case DropTable(table_id):
             return LoggedChange(Kind.DROPPED_TABLE, table_id)
         case CreateView(view, schema_name):
@@ -78,8 +81,9 @@ def intent_of(local: LocalState) -> Intent:
                 schema_names[schema_id] = name
             case DropTable(object_id, schema_name, name) | DropView(object_id, schema_name, name):
                 names[object_id] = f"{schema_name}.{name}"
-            case CreateTable(table, schema_name):
+            case CreateTable(table, schema_name) | RenameTable(table, schema_name):
                 schema_ids[schema_name] = table.schema_id
+                names[table.table_id] = table.name
             case CreateView(view, schema_name):
                 schema_ids[schema_name] = view.schema_id
                 names[view.view_id] = view.name
@@ -87,7 +91,12 @@ def intent_of(local: LocalState) -> Intent:
                 schema_ids[schema_name] = macro.schema_id
             case DropMacro(macro):
                 names[macro.macro_id] = macro.name
-            case AppendFiles(table) | InlineRows(table) | CommentOn(TableEntry() as table):
+            case (
+                AppendFiles(table)
+                | InlineRows(table)
+                | AlterTable(table)
+                | CommentOn(TableEntry() as table)
+            ):
                 names[table.table_id] = table.name
             case CommentOn(ViewEntry() as view):
                 names[view.view_id] = view.name
@@ -98,18 +107,31 @@ def intent_of(local: LocalState) -> Intent:
         names=names,
         schema_ids=schema_ids,
         schema_names=schema_names,
-        renamed=frozenset(c.view.view_id for c in known if _is_rename(c)),
+        renamed=frozenset(_renamed(known)),
+        not_null=frozenset(
+            c.table.table_id for c in known if isinstance(c, AlterTable) and c.not_null
+        ),
     )
 
 
-def _is_rename(change: Change) -> TypeGuard[CreateView]:
-    return isinstance(change, CreateView) and change.view.view_id >= 0
+def _renamed(changes: Iterable[Change]) -> Iterator[int]:
+    for change in changes:
+        if isinstance(change, CreateView) and change.view.view_id >= 0:
+            yield change.view.view_id
+        elif isinstance(change, RenameTable):
+            yield change.table.table_id
 
 
 def _is_new(change: Change) -> bool:
     """Whether the change is to an object of this transaction, which nobody else can know."""
     match change:
-        case AppendFiles(table) | InlineRows(table) | CommentOn(TableEntry() as table):
+        case (
+            AppendFiles(table)
+            | InlineRows(table)
+            | AlterTable(table)
+            | RenameTable(table)
+            | CommentOn(TableEntry() as table)
+        ):
             return table.table_id < 0
         case CommentOn(ViewEntry() as view):
             return view.view_id < 0

@@ -161,7 +161,7 @@ class Transaction:
                 return base.sent  # it did happen
             doubtful.clear()  # another took the number: it did not, and never will
         self._check(base)
-        commit = CommitRows(self.db, base)
+        commit = CommitRows(self.db, base, history=self.local.base.history)
         apply_changes(commit, self.local.changes)
         snapshot = Snapshot(*commit.snapshot_values(dt.datetime.now(dt.timezone.utc)))
         self.db.run_batch(self._statements(commit, snapshot))

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from ducklake_spark.errors import InvalidInput, NotFound, NotSupported
-from ducklake_spark.execution import views
+from ducklake_spark.execution import alter, views
 from ducklake_spark.execution.bind import run_query
 from ducklake_spark.execution.copy import copy_from, copy_to
 from ducklake_spark.execution.explain import explain_frame
@@ -286,6 +286,14 @@ _ACTIONS: dict[type[Any], Callable[[Any, Any], DataFrame | Result | RowSet]] = {
     st.DropSchema: _drop_schema,
     st.CreateTable: create_table,
     st.DropTable: _drop_table,
+    st.AddColumn: alter.add_column,
+    st.AddColumns: alter.add_columns,
+    st.DropColumn: alter.drop_column,
+    st.RenameColumn: alter.rename_column,
+    st.RenameTable: alter.rename_table,
+    st.SetColumnType: alter.set_column_type,
+    st.SetDefault: alter.set_default,
+    st.SetNotNull: alter.set_not_null,
     st.CreateView: views.create_view,
     st.DropView: views.drop_view,
     st.RenameView: views.rename_view,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ducklake_spark.model.entities import MacroEntry, SchemaEntry, TableEntry, ViewEntry
+from ducklake_spark.model.evolution import Evolution
 from ducklake_spark.model.written import WrittenFile
 
 
@@ -44,6 +45,29 @@ class DropTable:
     table_id: int
     schema_name: str
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTable:
+    """Other columns for a table, which is given as it is then.
+
+    A rename of a column can change the sort keys, which name columns: `new_sort` says so.
+    """
+
+    table: TableEntry
+    evolution: Evolution
+    inline: bool  # whether rows of it may live in the metadata database
+    new_sort: bool = False
+    not_null: bool = False  # whether rows that others add might break a new rule
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTable:
+    """Another name for a table, which is given with it, in the same schema."""
+
+    table: TableEntry
+    schema_name: str
+    inline: bool  # whether rows of it may live in the metadata database
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +132,8 @@ Change = (
     | DropSchema
     | CreateTable
     | DropTable
+    | AlterTable
+    | RenameTable
     | CreateView
     | DropView
     | CreateMacro

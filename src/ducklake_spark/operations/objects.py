@@ -163,14 +163,19 @@ def _check_columns(table: str, columns: Sequence[NewColumn]) -> None:
         if column.name.lower() in seen:
             raise InvalidInput(f'Column with name "{column.name}" already exists in "{table}".')
         seen.add(column.name.lower())
-        for name in _scalar_names(column.type):
-            if name in _UNSUPPORTED_TYPES:
-                raise NotSupported(
-                    f'Cannot create column "{column.name}" of table "{table}": the type {name} '
-                    "is not supported yet."
-                )
-        if column.default is not None and not isinstance(column.type, ScalarType):
-            _check_default(column)
+        check_column(table, column)
+
+
+def check_column(table: str, column: NewColumn) -> None:
+    """Refuse a column that cannot be made in any table."""
+    for name in _scalar_names(column.type):
+        if name in _UNSUPPORTED_TYPES:
+            raise NotSupported(
+                f'Cannot create column "{column.name}" of table "{table}": the type {name} '
+                "is not supported yet."
+            )
+    if column.default is not None and not isinstance(column.type, ScalarType):
+        _check_default(column)
 
 
 def _check_default(column: NewColumn) -> None:

@@ -126,7 +126,7 @@ def count_rows(version: TableVersion) -> int | None:
     Files that were merged or deleted from more than once hold rows and deletes of several
     snapshots: what an older snapshot sees of them stands in the files.
     """
-    files, deletes = _load_files(version)
+    files, deletes = load_files_of(version)
     newest = version.snapshot.snapshot_id == version.lake.latest().snapshot_id
     if not newest and any(file.delete_file or file.partial_max is not None for file in files):
         return None
@@ -142,6 +142,9 @@ def count_rows(version: TableVersion) -> int | None:
 
 
 def _schema_at(version: TableVersion, snapshot_id: int) -> Schema:
+    uncommitted = _uncommitted_schemas(version)
+    if snapshot_id in uncommitted:
+        return uncommitted[snapshot_id]
     if version.table.table_id < 0:
         return version.table.schema
     return version.state.history(version.table.table_id).schema_at(snapshot_id)
@@ -149,14 +152,24 @@ def _schema_at(version: TableVersion, snapshot_id: int) -> Schema:
 
 def _changed_at(version: TableVersion) -> set[int]:
     """The snapshots at which a column of the table came, went or changed."""
+    points = set(_uncommitted_schemas(version))
     if version.table.table_id < 0:
-        return set()
+        return points
     rows = version.state.history(version.table.table_id).rows
     ends = {row.end_snapshot for row in rows if row.end_snapshot is not None}
-    return {row.begin_snapshot for row in rows} | ends
+    return points | {row.begin_snapshot for row in rows} | ends
 
 
-def _load_files(version: TableVersion) -> tuple[list[DataFile], list[tuple[int, int]]]:
+def _uncommitted_schemas(version: TableVersion) -> dict[int, Schema]:
+    """Columns that own files may have been written with, as if of snapshots yet to come."""
+    if version.local is None:
+        return {}
+    older = version.local.older_schemas(version.table.table_id)
+    return dict(enumerate(older, version.snapshot.snapshot_id + 1))
+
+
+def load_files_of(version: TableVersion) -> tuple[list[DataFile], list[tuple[int, int]]]:
+    """The files of the table, own ones last, and the rows of them that the catalog deletes."""
     table = version.table
     files: list[DataFile] = []
     deletes: list[tuple[int, int]] = []
@@ -174,7 +187,7 @@ def _load_files(version: TableVersion) -> tuple[list[DataFile], list[tuple[int, 
 def _load(
     version: TableVersion,
 ) -> tuple[list[DataFile], list[tuple[int, int]], list[InlinedRow]]:
-    files, deletes = _load_files(version)
+    files, deletes = load_files_of(version)
     inlined: list[InlinedRow] = []
     if version.table.table_id >= 0:
         history = version.state.history(version.table.table_id)

@@ -187,7 +187,8 @@ class _Planner:
         version = self.history.versions[self.history.version_of(file.begin_snapshot)]
         types: dict[int, Column] = {}
         for column_id, type_name in self.stored_types(file).items():
-            known = version.by_id.get(column_id)
+            # A file of an open transaction may have columns that no snapshot has yet.
+            known = version.by_id.get(column_id) or self.table.schema.by_id.get(column_id)
             if known is not None:
                 types[column_id] = replace(known, type_name=type_name or known.type_name)
         return self._make_way(types, file.mapping_id)

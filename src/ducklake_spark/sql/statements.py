@@ -26,6 +26,7 @@ from ducklake_spark.sql.statements_change import (
 )
 from ducklake_spark.sql.statements_definition import (
     AddColumn,
+    AddColumns,
     Attach,
     ColumnDefinition,
     Comment,
@@ -84,6 +85,7 @@ from ducklake_spark.sql.statements_session import (
 
 __all__ = [
     "AddColumn",
+    "AddColumns",
     "AlterTable",
     "Argument",
     "Assignment",
@@ -158,6 +160,7 @@ __all__ = [
 
 AlterTable = (
     AddColumn
+    | AddColumns
     | DropColumn
     | RenameColumn
     | RenameTable

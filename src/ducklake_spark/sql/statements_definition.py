@@ -214,6 +214,13 @@ class AddColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class AddColumns:
+    """ADD COLUMNS (name type, …), as Spark writes it."""
+
+    columns: tuple[AddColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DropColumn:
     """DROP COLUMN path."""
 

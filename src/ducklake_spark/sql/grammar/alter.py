@@ -39,18 +39,32 @@ def parse_alter(reader: Reader) -> st.Statement:
     return reader.fail("expected ADD, DROP, RENAME, ALTER, SET or RESET")
 
 
-def _add(reader: Reader, table: st.Parts, if_exists: bool) -> st.AddColumn:
+def _add(reader: Reader, table: st.Parts, if_exists: bool) -> st.AddColumn | st.AddColumns:
     if reader.word in _CONSTRAINTS and reader.following_word in ("(", "KEY", ""):
         raise NotSupported(
             "ADD CONSTRAINT is not possible: PRIMARY KEY, UNIQUE, CHECK and FOREIGN KEY "
             "constraints are not supported in DuckLake.",
             hint="ALTER COLUMN … SET NOT NULL is supported.",
         )
+    if reader.is_spark and reader.accept("COLUMNS"):
+        return _add_several(reader, table, if_exists)
     reader.accept("COLUMN")
     if_not_exists = reader.accept("IF NOT EXISTS")
     *path, name = reader.parts()
     column = parse_column(reader, name)
     return st.AddColumn(table, tuple(path), column, if_not_exists, if_exists)
+
+
+def _add_several(reader: Reader, table: st.Parts, if_exists: bool) -> st.AddColumns:
+    reader.expect("(")
+    found: list[st.AddColumn] = []
+    while not found or reader.accept(","):
+        *path, name = reader.parts()
+        found.append(
+            st.AddColumn(table, tuple(path), parse_column(reader, name), if_exists=if_exists)
+        )
+    reader.expect(")")
+    return st.AddColumns(tuple(found))
 
 
 def _drop(reader: Reader, table: st.Parts, if_exists: bool) -> st.DropColumn:
