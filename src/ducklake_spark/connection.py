@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Literal
@@ -13,7 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.operations.append import append
+from ducklake_spark.operations.cleanup import cleanup_old_files
 from ducklake_spark.operations.describe import RowSet, snapshots
+from ducklake_spark.operations.orphans import delete_orphaned_files
 from ducklake_spark.operations.read import read_table
 from ducklake_spark.result import Result
 from ducklake_spark.session import Session
@@ -133,6 +135,78 @@ class Connection(Session):
         """Every snapshot of a lake, by default of the one in use."""
         found = self.lake(lake) if lake else self.current_lake()
         return self.result(snapshots(found)).frame
+
+    def expire_snapshots(
+        self,
+        *,
+        versions: Sequence[int] | None = None,
+        older_than: dt.datetime | str | None = None,
+        dry_run: bool = False,
+        lake: str | None = None,
+    ) -> Result:
+        """Forget old snapshots, but never the newest; returns those that are gone.
+
+        Args:
+            versions: their numbers; or else
+            older_than: all that are older than this moment. With neither, the option
+                expire_older_than decides; if it is not set, nothing happens.
+            dry_run: only tell which they would be.
+            lake: which lake, if not the one in use.
+        """
+        from ducklake_spark.execution.cleaning_functions import expire
+
+        found = self.lake(lake) if lake else self.current_lake()
+        return self.result(expire(self, found, versions, older_than, dry_run=dry_run))
+
+    def cleanup_old_files(
+        self,
+        *,
+        older_than: dt.datetime | str | None = None,
+        cleanup_all: bool = False,
+        dry_run: bool = False,
+        lake: str | None = None,
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> Result:
+        """Remove files that no snapshot needs any more; returns their paths.
+
+        Args:
+            older_than: those that were scheduled before this moment, by default before the time
+                that the option delete_older_than says, else two days ago.
+            cleanup_all: all of them. Queries that still read them fail.
+            dry_run: only tell which they would be.
+            lake: which lake, if not the one in use.
+            progress: called with the number of files done and of all.
+        """
+        from ducklake_spark.execution.cleaning_functions import clean
+
+        found = self.lake(lake) if lake else self.current_lake()
+        limit = {"older_than": older_than, "cleanup_all": cleanup_all, "dry_run": dry_run}
+        return self.result(clean(self, found, cleanup_old_files, limit, progress))
+
+    def delete_orphaned_files(
+        self,
+        *,
+        older_than: dt.datetime | str | None = None,
+        cleanup_all: bool = False,
+        dry_run: bool = False,
+        lake: str | None = None,
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> Result:
+        """Remove files below the data path that no lake knows; returns their paths.
+
+        Args:
+            older_than: those last changed before this moment, by default before the time that the
+                option delete_older_than says, else two days ago.
+            cleanup_all: all of them. Only safe while nobody writes to the lake.
+            dry_run: only tell which they would be.
+            lake: which lake, if not the one in use.
+            progress: called with the number of files done, and None.
+        """
+        from ducklake_spark.execution.cleaning_functions import clean
+
+        found = self.lake(lake) if lake else self.current_lake()
+        limit = {"older_than": older_than, "cleanup_all": cleanup_all, "dry_run": dry_run}
+        return self.result(clean(self, found, delete_orphaned_files, limit, progress))
 
     def sql(
         self,

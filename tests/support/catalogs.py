@@ -20,6 +20,7 @@ IGNORED = {
     "ducklake_data_file": {"path", "file_size_bytes", "footer_size"},  # another Parquet writer
     "ducklake_file_column_stats": {"column_size_bytes"},
     "ducklake_table_stats": {"file_size_bytes"},
+    "ducklake_files_scheduled_for_deletion": {"schedule_start"},
 }
 
 

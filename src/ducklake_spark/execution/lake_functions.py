@@ -8,6 +8,7 @@ from importlib.metadata import version as package_version
 from typing import TYPE_CHECKING, Any, Final
 
 from ducklake_spark.errors import InvalidInput, TransactionError
+from ducklake_spark.execution.cleaning_functions import CLEANING_FUNCTIONS
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.operations import describe
@@ -130,14 +131,12 @@ LAKE_FUNCTIONS: Final[dict[str, Callable[[Connection, Lake, Arguments, Named], R
     "options": _options,
     "set_option": _set_option,
     "set_commit_message": _set_commit_message,
+    **CLEANING_FUNCTIONS,
 }
 
 NOT_YET: Final = frozenset(
     {
         "add_data_files",
-        "cleanup_old_files",
-        "delete_orphaned_files",
-        "expire_snapshots",
         "flush_inlined_data",
         "merge_adjacent_files",
         "rewrite_data_files",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from ducklake_spark.catalog.files import load_files
-from ducklake_spark.catalog.snapshots import load_snapshots
+from ducklake_spark.catalog.snapshots import SnapshotRecord, load_snapshots
 from ducklake_spark.catalog_db.statements import visible_at
 from ducklake_spark.commit.change_log import parse_changes, to_map
 from ducklake_spark.commit.local import LocalState
@@ -41,7 +42,11 @@ SNAPSHOT_COLUMNS = (
 
 def snapshots(lake: Lake) -> RowSet:
     """Every snapshot with what it changed."""
-    records = load_snapshots(lake.db)
+    return snapshot_rows(load_snapshots(lake.db))
+
+
+def snapshot_rows(records: Iterable[SnapshotRecord]) -> RowSet:
+    """Snapshots as the rows that users see."""
     return RowSet(
         SNAPSHOT_COLUMNS,
         tuple(

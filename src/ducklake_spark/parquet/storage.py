@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -66,6 +68,66 @@ def list_files(directory: str) -> list[StoredFile]:
         (StoredFile(prefix + info.path, info.size, info.mtime) for info in files),
         key=lambda file: file.path,
     )
+
+
+def walk_files(directory: str) -> Iterator[StoredFile]:
+    """The files below a directory, one directory after the other: memory stays bounded.
+
+    On a local disk links to directories are not followed: they lead out of the directory.
+    """
+    store, inner = _locate(directory)
+    prefix = directory[: directory.index(inner)] if "://" in directory else ""
+    waiting = [inner.rstrip("/") or "/"]
+    while waiting:
+        here = waiting.pop()
+        with _storage_errors("list", prefix + here):
+            found = store.get_file_info(fs.FileSelector(here, allow_not_found=True))
+        for info in sorted(found, key=lambda info: str(info.path)):
+            if info.type == fs.FileType.File:
+                yield StoredFile(prefix + info.path, info.size, info.mtime)
+            elif info.type == fs.FileType.Directory and not _is_link(store, info.path):
+                waiting.append(info.path)
+
+
+def _is_link(store: Any, path: str) -> bool:
+    return isinstance(store, fs.LocalFileSystem) and Path(path).is_symlink()
+
+
+def remove_many(paths: Sequence[str], threads: int = 16) -> dict[str, DataFileError]:
+    """Remove files, several at a time; they may be gone already. Returns what went wrong, by path.
+
+    Once it is interrupted it starts no further removal.
+    """
+
+    def remove(path: str) -> DataFileError | None:
+        try:
+            remove_file(path)
+        except DataFileError as error:
+            return error
+        return None
+
+    if not paths:
+        return {}
+    with ThreadPoolExecutor(min(threads, len(paths))) as pool:
+        outcomes = list(pool.map(remove, paths))
+    return {path: error for path, error in zip(paths, outcomes, strict=True) if error}
+
+
+def canonical_path(path: str, real: Callable[[str], str] = os.path.realpath) -> str:
+    """One spelling for each file: links in local directories resolved, one scheme for S3.
+
+    `real` resolves a local directory; give one with a memory where there are many files.
+
+    >>> canonical_path("s3a://bucket/x")
+    's3://bucket/x'
+    """
+    if path.startswith("file://"):
+        path = path.removeprefix("file://")
+    if "://" in path:
+        scheme, _, rest = path.partition("://")
+        return f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{rest}"
+    directory, _, name = path.rpartition("/")
+    return f"{real(directory or '/').rstrip('/')}/{name}"
 
 
 def _locate(path: str) -> tuple[Any, str]:
