@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
-from support.faults import die_while_writing, processes
+from support.faults import die_while_writing, processes, wait_for_the_server
 from support.invariants import check_catalog, committed_files
 from support.writing import Writer, open_session, table_files, transaction
 
@@ -20,14 +18,6 @@ def run_and_kill(location, at: int) -> bool:
     process.join(60)
     assert process.exitcode in (0, -9)
     return process.exitcode == 0
-
-
-def wait_for_the_server(db) -> None:
-    """A server may go on for a moment with what a dead client has sent."""
-    if db.kind == "postgres":
-        query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-        while db.fetch_one(query)[0] > 1:
-            time.sleep(0.01)
 
 
 @pytest.mark.parametrize("catalog_kind", ["sqlite", "postgres", "duckdb"], indirect=True)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import multiprocessing
 import os
 import signal
+import time
 from typing import TYPE_CHECKING, Any
 
-from ducklake_spark.parquet import write
+from ducklake_spark.lake import Lake
+from ducklake_spark.operations.cleanup import cleanup_old_files
+from ducklake_spark.operations.expire import expire_snapshots
+from ducklake_spark.operations.orphans import delete_orphaned_files
+from ducklake_spark.parquet import storage, write
 from support.writing import Writer, open_session, transaction
 
 if TYPE_CHECKING:
+    from ducklake_spark.catalog_db.connection import Database
     from support.lakes import LakeLocation
 
 
@@ -22,6 +29,14 @@ def processes() -> Any:
         ["ducklake_spark.session", "ducklake_spark.parquet.write", "psycopg", "duckdb"]
     )
     return context
+
+
+def wait_for_the_server(db: Database) -> None:
+    """A server may go on for a moment with what a dead client has sent."""
+    if db.kind == "postgres":
+        query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        while db.fetch_one(query)[0] > 1:
+            time.sleep(0.01)
 
 
 class Death:
@@ -64,6 +79,30 @@ def die_while_writing(location: LakeLocation, at: int) -> None:
         Writer(session).create_table("u")
         Writer(session).insert(4, table="u")
     death.append("after the commit")
+
+
+def die_while_removing(location: LakeLocation, at: int) -> None:
+    """Expire all that is old, clean up and remove orphans; be killed at a statement or a file."""
+    death = Death(at)
+    session = open_session(location)
+    lake = session.current_lake()
+    lake.db.trace = death
+    remove = storage.remove_file
+
+    def remove_file(path: str) -> None:
+        death.append(path)
+        remove(path)
+        death.append(path)
+
+    storage.remove_file = remove_file
+    remove_all(lake)
+
+
+def remove_all(lake: Lake) -> None:
+    """Remove all that can be removed while nobody else uses the lake."""
+    expire_snapshots(lake, older_than=dt.datetime.now(dt.timezone.utc))
+    cleanup_old_files(lake, cleanup_all=True)
+    delete_orphaned_files(lake, cleanup_all=True)
 
 
 def append_many(location: LakeLocation, number: int, commits: int, start: Any) -> None:

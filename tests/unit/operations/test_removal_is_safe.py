@@ -96,7 +96,7 @@ def test_a_file_that_cannot_be_removed_stays_scheduled(con, place):
     path = next(Path(path) for path in table_files(place) if "/u/" in path)
     path.unlink()
     path.mkdir()
-    with pytest.raises(DataFileError, match="1 files .* could not be removed"):
+    with pytest.raises(DataFileError, match=r"1 files .* could not be removed"):
         con.cleanup_old_files(cleanup_all=True)
     assert len(scheduled(con)) == 1
     path.rmdir()
