@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.model.temporal import parse_moment
+from ducklake_spark.operations.add_files import AddOptions, add_files
 from ducklake_spark.operations.append import append
 from ducklake_spark.operations.cleanup import cleanup_old_files
 from ducklake_spark.operations.describe import RowSet, snapshots
@@ -130,6 +131,50 @@ class Connection(Session):
             defaults = default_columns(table.schema)
             rows = align_by_name(df, table.schema, defaults, table=table.name)
             return append(lake, tx, table, rows)
+
+    def add_files(
+        self,
+        name: str,
+        paths: str | Sequence[str],
+        *,
+        allow_missing: bool = False,
+        ignore_extra_columns: bool = False,
+        hive_partitioning: bool | None = None,
+    ) -> int:
+        """Make Parquet files that exist already part of a table, without copying them.
+
+        The files belong to the lake from then on: once no snapshot needs them any more,
+        maintenance removes them.
+
+        Args:
+            name: of the table.
+            paths: a path, a glob (``**`` for any number of folders), or a list of them.
+            allow_missing: rows of files that lack a column show its default.
+            ignore_extra_columns: columns that the table does not have are not read.
+            hive_partitioning: whether ``name=value`` folders are columns; by default those are
+                that the table has.
+
+        Returns:
+            How many files were added: those without rows are left out.
+        """
+        return self.add_to_table(
+            split_name(name),
+            paths,
+            allow_missing=allow_missing,
+            ignore_extra_columns=ignore_extra_columns,
+            hive_partitioning=hive_partitioning,
+        )
+
+    def add_to_table(
+        self, parts: Sequence[str], paths: str | Sequence[str], **options: bool | None
+    ) -> int:
+        """`add_files` for a name that is in parts already."""
+        lake, schema, table_name = self.place(parts)
+        patterns = [paths] if isinstance(paths, str) else list(paths)
+        with self.writing(lake, f'add files to table "{table_name}"') as tx:
+            _, table = self.find_table(tx, lake, schema, table_name)
+            given = AddOptions(**options)  # type: ignore[arg-type]
+            return add_files(lake, tx, table, patterns, given, spark=lambda: self.spark)
 
     def snapshots(self, lake: str | None = None) -> DataFrame:
         """Every snapshot of a lake, by default of the one in use."""

@@ -130,6 +130,28 @@ def load_name_mappings(
     return {i: tuple(node(row) for row in children.get((i, None), ())) for i in wanted}
 
 
+def load_table_mappings(db: Database, table_id: int) -> dict[int, tuple[NameMapping, ...]]:
+    """All name mappings of a table, by id."""
+    rows = db.fetch(
+        f"SELECT mapping_id FROM {db.table('ducklake_column_mapping')} WHERE table_id = ?",
+        (table_id,),
+    )
+    return load_name_mappings(db, [int(row[0]) for row in rows])
+
+
+def load_file_paths(db: Database, table_id: int, snapshot_id: int, *, directory: str) -> set[str]:
+    """The paths of the files that a snapshot sees, ready to open."""
+    rows = db.fetch(
+        f"SELECT path, path_is_relative FROM {db.table('ducklake_data_file')} "
+        f"WHERE table_id = ? AND {visible_at()}",
+        (table_id, snapshot_id, snapshot_id),
+    )
+    return {
+        join(directory, str(path), relative=db.decode("boolean", relative))
+        for path, relative in rows
+    }
+
+
 def _data_file(
     db: Database, row: tuple[Any, ...], directory: str, inlined_deletes: int
 ) -> DataFile:

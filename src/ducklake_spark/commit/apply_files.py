@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ducklake_spark.commit.apply_inlined import insert_inlined_rows
+from ducklake_spark.commit.apply_mappings import MappingIds, take_mappings
 from ducklake_spark.commit.base import TableTotals
 from ducklake_spark.commit.rows import CommitRows
 from ducklake_spark.model.changes import AppendFiles, InlineRows
@@ -18,13 +19,14 @@ from ducklake_spark.model.written import ColumnStats, WrittenFile
 
 def apply_appends(commit: CommitRows, changes: Sequence[AppendFiles | InlineRows]) -> None:
     """All appends of a transaction, table by table: each table's totals are touched once."""
+    mappings = take_mappings(commit, changes)
     by_table: dict[int, list[AppendFiles | InlineRows]] = defaultdict(list)
     for change in changes:
         by_table[change.table.table_id].append(change)
     for appends in by_table.values():
         files = [f for change in appends if isinstance(change, AppendFiles) for f in change.files]
         rows = [r for change in appends if isinstance(change, InlineRows) for r in change.rows]
-        _append(commit, appends[-1].table, files, rows)
+        _append(commit, appends[-1].table, files, rows, mappings)
 
 
 def _append(
@@ -32,12 +34,14 @@ def _append(
     table: TableEntry,
     files: Sequence[WrittenFile],
     rows: Sequence[tuple[Any, ...]],
+    mappings: MappingIds,
 ) -> None:
     table_id = commit.real_id(table.table_id)
     totals = commit.base.totals.get(table_id)
     row_id = totals.next_row_id if totals else 0
     for file in files:
-        _insert_file(commit, table, table_id, file, row_id)
+        mapping_id = None if file.mapping is None else mappings.of(table, file)
+        _insert_file(commit, table, table_id, file, row_id, mapping_id)
         row_id += file.record_count
     if rows:
         insert_inlined_rows(commit, table, table_id, rows, row_id)
@@ -57,7 +61,12 @@ def _append(
 
 
 def _insert_file(
-    commit: CommitRows, table: TableEntry, table_id: int, file: WrittenFile, row_id_start: int
+    commit: CommitRows,
+    table: TableEntry,
+    table_id: int,
+    file: WrittenFile,
+    row_id_start: int,
+    mapping_id: int | None = None,
 ) -> None:
     file_id = commit.take_file_id()
     partition = table.partition if file.partition_values else None
@@ -68,8 +77,8 @@ def _insert_file(
         commit.snapshot_id,
         None,
         None,
-        file.relative_path,
-        True,
+        file.relative_path or file.path,
+        bool(file.relative_path),
         "parquet",
         file.record_count,
         file.file_size_bytes,
@@ -77,7 +86,7 @@ def _insert_file(
         row_id_start,
         commit.real_id(partition.partition_id) if partition else None,
         None,
-        None,
+        mapping_id,
         None,
     )
     for stats in file.column_stats:

@@ -29,6 +29,7 @@ from ducklake_spark.model.changes import (
 from ducklake_spark.model.entities import (
     DataFile,
     MacroEntry,
+    NameMapping,
     SchemaEntry,
     TableEntry,
     ViewEntry,
@@ -278,6 +279,7 @@ def _objects_of(change: Change) -> tuple[int, ...]:
 
 def as_data_files(files: list[WrittenFile], *, begin_snapshot: int) -> list[DataFile]:
     """Show uncommitted files to a scan. Their row ids are known only after the commit."""
+    mapping_ids = {mapping: number for number, mapping in local_mappings(files).items()}
     return [
         DataFile(
             data_file_id=-1 - index,
@@ -287,6 +289,13 @@ def as_data_files(files: list[WrittenFile], *, begin_snapshot: int) -> list[Data
             footer_size=file.footer_size,
             row_id_start=None,
             begin_snapshot=begin_snapshot,
+            mapping_id=mapping_ids.get(file.mapping) if file.mapping is not None else None,
         )
         for index, file in enumerate(files)
     ]
+
+
+def local_mappings(files: list[WrittenFile]) -> dict[int, tuple[NameMapping, ...]]:
+    """The name mappings of uncommitted files, by a number below zero."""
+    distinct = dict.fromkeys(file.mapping for file in files if file.mapping is not None)
+    return {-1 - index: mapping for index, mapping in enumerate(distinct)}

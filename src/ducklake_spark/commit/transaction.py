@@ -72,7 +72,7 @@ class Transaction:
     def stage(self, change: Change) -> None:
         """Intend a change: visible to this transaction at once, to others after the commit."""
         if isinstance(change, AppendFiles):
-            self._written += [file.path for file in change.files]
+            self._written += [file.path for file in change.files if file.is_ours]
         self.local.stage(change)
 
     @contextmanager

@@ -14,6 +14,7 @@ from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.operations import describe
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.options import Scope, list_options, set_option
+from ducklake_spark.options import parse_boolean
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -121,6 +122,30 @@ def _set_commit_message(con: Connection, lake: Lake, arguments: Arguments, named
     return _SUCCESS
 
 
+def _add_data_files(con: Connection, lake: Lake, arguments: Arguments, named: Named) -> RowSet:
+    """As in the extension, there is a column of names but never a row."""
+    if len(arguments) != 2 or None in arguments:
+        raise InvalidInput(
+            "ducklake_add_data_files needs a lake, a table and a path or a list of paths."
+        )
+    _only("add_data_files", named, "schema", *_ADD_FLAGS)
+    flags = {name: _flag(name, named[name]) for name in _ADD_FLAGS if named.get(name) is not None}
+    schema = str(named.get("schema") or _schema_in_use(con, lake))
+    table, paths = arguments
+    con.add_to_table((lake.name, schema, str(table)), paths, **flags)
+    return RowSet((("filename", "VARCHAR"),))
+
+
+_ADD_FLAGS: Final = ("allow_missing", "ignore_extra_columns", "hive_partitioning")
+
+
+def _flag(name: str, value: Any) -> bool:
+    try:
+        return parse_boolean(value)
+    except ValueError:
+        raise InvalidInput(f"{name} takes true or false, not {value!r}.") from None
+
+
 LAKE_FUNCTIONS: Final[dict[str, Callable[[Connection, Lake, Arguments, Named], RowSet]]] = {
     "snapshots": _snapshots,
     "current_snapshot": _current_snapshot,
@@ -132,11 +157,11 @@ LAKE_FUNCTIONS: Final[dict[str, Callable[[Connection, Lake, Arguments, Named], R
     "set_option": _set_option,
     "set_commit_message": _set_commit_message,
     **CLEANING_FUNCTIONS,
+    "add_data_files": _add_data_files,
 }
 
 NOT_YET: Final = frozenset(
     {
-        "add_data_files",
         "flush_inlined_data",
         "merge_adjacent_files",
         "rewrite_data_files",

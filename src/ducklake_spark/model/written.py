@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ducklake_spark.model.entities import NameMapping
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnStats:
@@ -24,12 +26,19 @@ class ColumnStats:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A data file that a task wrote and nobody has committed yet."""
+    """A data file that a task wrote, or found, and nobody has committed yet."""
 
     path: str  # absolute, ready to open
-    relative_path: str  # below the table's directory, with hive folders if any
+    relative_path: str  # below the table's directory, with hive folders; empty if it is elsewhere
     record_count: int
     file_size_bytes: int
     footer_size: int
     column_stats: tuple[ColumnStats, ...]
     partition_values: tuple[str | None, ...] = ()  # one per key of the table's partition spec
+    mapping: tuple[NameMapping, ...] | None = None  # what its columns mean, if others wrote it
+    mapping_id: int | None = None  # of an equal mapping that the catalog has already
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the transaction made it, and removes it when it fails."""
+        return self.mapping is None

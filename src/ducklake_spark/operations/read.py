@@ -15,11 +15,12 @@ from ducklake_spark.catalog.files import (
 )
 from ducklake_spark.catalog.inlined import InlinedRow, count_inlined_rows, load_inlined_rows
 from ducklake_spark.catalog.state import CatalogState
-from ducklake_spark.commit.local import LocalState, as_data_files
+from ducklake_spark.commit.local import LocalState, as_data_files, local_mappings
 from ducklake_spark.lake import Lake
-from ducklake_spark.model.entities import DataFile, Snapshot, TableEntry
+from ducklake_spark.model.entities import DataFile, NameMapping, Snapshot, TableEntry
 from ducklake_spark.model.predicate import Predicate, columns_of
 from ducklake_spark.model.schema import Column, Schema
+from ducklake_spark.parquet.foreign import load_found_columns
 from ducklake_spark.parquet.read import load_stored_types
 from ducklake_spark.plan.prune import FileStats, PruneResult, prune
 from ducklake_spark.plan.scan import plan_scan
@@ -98,15 +99,15 @@ def read_table(
     table, snapshot_id = version.table, version.snapshot.snapshot_id
     files, inlined_deletes, inlined = _load(version)
     choose = FileChoice(version.lake, table, files)
-    mapping_ids = [file.mapping_id for file in files if file.mapping_id is not None]
     plan = plan_scan(
         table,
         snapshot_id,
         files,
         schema_at=lambda snapshot: _schema_at(version, snapshot),
-        mappings=load_name_mappings(version.lake.db, mapping_ids),
+        mappings=_mappings(version, files),
         changed_at=_changed_at(version),
         stored_types=load_stored_types,
+        found_columns=load_found_columns,
     )
     frames = [_inlined_frame(spark, table, inlined, virtual_columns)] if inlined else []
     rows = scan(
@@ -139,6 +140,17 @@ def count_rows(version: TableVersion) -> int | None:
     if version.local is not None:
         total += len(version.local.local_rows(version.table.table_id))
     return total
+
+
+def _mappings(
+    version: TableVersion, files: Sequence[DataFile]
+) -> dict[int, tuple[NameMapping, ...]]:
+    """The name mappings that files refer to; those of the open transaction are below zero."""
+    used = {file.mapping_id for file in files if file.mapping_id is not None}
+    known = load_name_mappings(version.lake.db, [number for number in used if number >= 0])
+    if version.local is not None:
+        known |= local_mappings(version.local.local_files(version.table.table_id))
+    return known
 
 
 def _schema_at(version: TableVersion, snapshot_id: int) -> Schema:

@@ -6,6 +6,7 @@ TIME or text, depending on who wrote it and when.
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -219,6 +220,31 @@ def _decode_nanos(array: Any) -> Any:
     return array
 
 
+def _decode_timestamp(unit: str, array: Any) -> Any:
+    """A moment with the digits of its type: as DuckDB casts one that has more.
+
+    Nanoseconds are cut towards 1970, milliseconds and seconds are rounded.
+    """
+    if not pa.types.is_timestamp(array.type):
+        return array
+    if array.type.tz is not None:  # marked as UTC by a writer that knew no other way
+        array = array.cast(pa.timestamp(array.type.unit))
+    if array.type.unit == "ns":
+        micros = pc.divide(array.cast(pa.int64()), _PER["us"])
+    elif _PER[array.type.unit] >= _PER[unit]:
+        return array
+    else:
+        micros = _cast(array, pa.timestamp("us")).cast(pa.int64())
+    if unit != "us":
+        step = _PER[unit] // _PER["us"]
+        half = pc.if_else(pc.less(micros, 0), -(step // 2), step // 2)
+        micros = pc.multiply(pc.divide(pc.add(micros, half), step), step)
+    return micros.cast(pa.timestamp("us"))
+
+
+_PER: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+
+
 def _decode_json(array: Any) -> Any:
     if pa.types.is_boolean(array.type) or pa.types.is_integer(array.type):
         return _cast(array, pa.string())
@@ -236,4 +262,7 @@ _DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "time": _decode_time,
     "timestamp_ns": _decode_nanos,
     "json": _decode_json,
+    "timestamp": functools.partial(_decode_timestamp, "us"),
+    "timestamp_ms": functools.partial(_decode_timestamp, "ms"),
+    "timestamp_s": functools.partial(_decode_timestamp, "s"),
 }

@@ -116,7 +116,8 @@ def _open(path: str, size: int, label: str) -> Iterator[Any]:
                     f"{where} has {source.size()} bytes, but the catalog says {size}.",
                     hint="files of a lake never change; restore the original file.",
                 )
-            yield pq.ParquetFile(source)
+            # Nanoseconds hold no moment after 2262, which the oldest layout of timestamps does.
+            yield pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
     except FileNotFoundError as error:
         raise MissingDataFile(f"{where} is not there.") from error
     except pa.ArrowInvalid as error:

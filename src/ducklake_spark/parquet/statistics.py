@@ -63,14 +63,14 @@ def _bounds(kind: DataType, statistics: list[Any]) -> tuple[Any, Any]:
     filled = [s for s in statistics if s.num_values]
     if not filled or not all(s.has_min_max for s in filled):
         return None, None  # a text of more than 4096 bytes has no bounds in a footer
-    to_value = _raw_reader(kind)
+    to_value = raw_reader(kind)
     return (
         min(to_value(s.min_raw) for s in filled),
         max(to_value(s.max_raw) for s in filled),
     )
 
 
-def _raw_reader(kind: DataType) -> Callable[[Any], Any]:
+def raw_reader(kind: DataType) -> Callable[[Any], Any]:
     """From the physical value of a footer to the comparable form of `model.literals`."""
     if isinstance(kind, DecimalType):
         return partial(_to_decimal, scale=kind.scale)

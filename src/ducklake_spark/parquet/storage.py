@@ -35,6 +35,14 @@ def create_file(path: str) -> Any:
         return store.open_output_stream(inner)
 
 
+@contextmanager
+def open_file(path: str) -> Iterator[Any]:
+    """Open a file to read any part of it."""
+    store, inner = _locate(path)
+    with _storage_errors("read", path), store.open_input_file(inner) as source:
+        yield source
+
+
 def remove_file(path: str) -> None:
     """Remove a file; it may be gone already."""
     store, inner = _locate(path)

@@ -9,6 +9,20 @@ from urllib.parse import unquote
 NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
+def hive_folders(path: str) -> dict[str, str | None]:
+    """The names and values of a path's folders, as they are written; None for NULL.
+
+    >>> hive_folders("/d/Year=2024/r=a%2Fb/f.parquet")
+    {'Year': '2024', 'r': 'a/b'}
+    """
+    found: dict[str, str | None] = {}
+    for folder in path.split("/")[:-1]:
+        name, equals, value = folder.partition("=")
+        if equals and name:
+            found[unquote(name)] = None if value == NULL_FOLDER else unquote(value)
+    return found
+
+
 def hive_values(path: str, names: Sequence[str]) -> tuple[str | None, ...]:
     """The text that each name has in the path; None for NULL or a name that is not there.
 
@@ -17,9 +31,5 @@ def hive_values(path: str, names: Sequence[str]) -> tuple[str | None, ...]:
     """
     if not names:
         return ()
-    found: dict[str, str | None] = {}
-    for folder in path.split("/")[:-1]:
-        name, equals, value = folder.partition("=")
-        if equals:
-            found[unquote(name).lower()] = None if value == NULL_FOLDER else unquote(value)
+    found = {name.lower(): value for name, value in hive_folders(path).items()}
     return tuple(found.get(name.lower()) for name in names)

@@ -13,11 +13,15 @@ from typing import Final, Literal
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.model.entities import DataFile, NameMapping, TableEntry
 from ducklake_spark.model.schema import Column, Schema
+from ducklake_spark.plan.foreign import FileColumn
 from ducklake_spark.plan.history import SchemaHistory, load_history
 from ducklake_spark.plan.hive import hive_values
 from ducklake_spark.plan.stored import (
     ColumnRead,
+    FoundColumns,
     StoredTypes,
+    needs_footer,
+    read_by_footer,
     read_by_id,
     read_by_name,
 )
@@ -89,6 +93,7 @@ def plan_scan(
     mappings: Mapping[int, tuple[NameMapping, ...]] | None = None,
     changed_at: Iterable[int] | None = None,
     stored_types: StoredTypes | None = None,
+    found_columns: FoundColumns | None = None,
 ) -> ScanPlan:
     """Group `files` into branches.
 
@@ -102,10 +107,13 @@ def plan_scan(
             added a file is asked for its schema.
         stored_types: reads the types of a file's columns from its footer. Asked only for the
             few files of a table with changed types of which the catalog does not tell.
+        found_columns: reads the columns of files that others wrote from their footers. Asked only
+            if the table has columns that may be kept in several ways.
     """
     _check_types(table)
     history = load_history(table, schema_at, {file.begin_snapshot for file in files}, changed_at)
     planner = _Planner(history, mappings or {}, stored_types)
+    planner.look_at(files, found_columns)
     groups: dict[tuple[int, bool, bool], list[DataFile]] = {}
     for file in files:
         _check_file(table, file)
@@ -149,9 +157,19 @@ class _Planner:
         self.ways: list[_Way] = []
         self._ordinals: dict[_Way, int] = {}
         self._known: dict[tuple[int, int | None], int] = {}
+        self._found: Mapping[int, tuple[FileColumn, ...]] = {}
+        self._by_columns: dict[tuple[int, tuple[FileColumn, ...]], int] = {}
+
+    def look_at(self, files: Sequence[DataFile], found_columns: FoundColumns | None) -> None:
+        """Learn what files with a name mapping really have, where that matters."""
+        foreign = [file for file in files if file.mapping_id is not None]
+        if foreign and found_columns is not None and needs_footer(self.table.schema.columns):
+            self._found = found_columns(foreign)
 
     def way(self, file: DataFile) -> int:
         """How `file` is read, as an index of `ways`: files are many and ways few."""
+        if file.data_file_id in self._found and file.mapping_id is not None:
+            return self._way_of_foreign(file.mapping_id, self._found[file.data_file_id])
         if self._is_doubtful(file):
             return self._ordinal(self._way_from_footer(file))
         key = (self.history.version_of(file.begin_snapshot), file.mapping_id)
@@ -159,6 +177,17 @@ class _Planner:
             types = self.history.versions[key[0]].by_id
             self._known[key] = self._ordinal(self._make_way(types, file.mapping_id))
         return self._known[key]
+
+    def _way_of_foreign(self, mapping_id: int, found: tuple[FileColumn, ...]) -> int:
+        key = (mapping_id, found)
+        if key not in self._by_columns:
+            mapping = {node.target_field_id: node for node in self._mapping(mapping_id)}
+            columns = self.table.schema.columns
+            reads = tuple(read_by_footer(column, mapping, found) for column in columns)
+            arrow = any(_needs_arrow(read) for read in reads)
+            way = _Way("arrow" if arrow else "native", reads, True)
+            self._by_columns[key] = self._ordinal(way)
+        return self._by_columns[key]
 
     def _ordinal(self, way: _Way) -> int:
         if way not in self._ordinals:
@@ -211,8 +240,8 @@ class _Planner:
 
 def _needs_arrow(read: ColumnRead) -> bool:
     """Whether a type of the column, now or in the file, is one that only Arrow reads."""
-    if read.stored is None:
-        return False
+    if read.stored is None or read.only_arrow:
+        return read.only_arrow
     nodes = (*read.stored.walk(), *read.column.walk())
     return any(node.type_name.lower() in ARROW_TYPES for node in nodes)
 

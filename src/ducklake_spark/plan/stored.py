@@ -6,7 +6,7 @@ wherever the JVM's reader does not widen by itself, or widens wrongly; the rest 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
@@ -14,8 +14,11 @@ from typing import Final
 from ducklake_spark.model.entities import DataFile, NameMapping
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import DecimalType, parse_type
+from ducklake_spark.plan.foreign import FileColumn
 
 StoredTypes = Callable[[DataFile], Mapping[int, str | None]]
+FoundColumns = Callable[[Sequence[DataFile]], Mapping[int, tuple[FileColumn, ...]]]
+"""The columns of files, by file id, from their footers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +30,13 @@ class ColumnRead:
         stored: what is asked of the file, with the names and types that the file has; None when
             the file has nothing for it.
         hive: the name under which the value stands in the path, if it does.
+        only_arrow: the file keeps the values in a way that the JVM's reader does not know.
     """
 
     column: Column
     stored: Column | None
     hive: str | None = None
+    only_arrow: bool = False
 
 
 # What Spark's vectorized reader widens by itself, at every level; found by experiment. What is
@@ -118,6 +123,75 @@ def read_by_name(
     if entry.is_partition:
         return ColumnRead(column, None, hive=entry.source_name)
     return ColumnRead(column, _renamed(_stored(column, types), entry, types))
+
+
+def read_by_footer(
+    column: Column, mapping: Mapping[int, NameMapping], found: Sequence[FileColumn]
+) -> ColumnRead:
+    """The read of a column that a name mapping finds, with the types that the file really has."""
+    read = read_by_name(column, mapping, {})
+    if read.stored is None:
+        return read
+    source = _find(read.stored.name, found)
+    if source is None:
+        return ColumnRead(column, None)
+    stored, only_arrow = _as_found(read.stored, source)
+    return replace(read, stored=stored, only_arrow=only_arrow)
+
+
+def _find(name: str, found: Sequence[FileColumn]) -> FileColumn | None:
+    exact = (source for source in found if source.name == name)
+    return next(exact, None) or next(
+        (source for source in found if source.name.lower() == name.lower()), None
+    )
+
+
+def _as_found(stored: Column, source: FileColumn) -> tuple[Column, bool]:
+    """The tree with the types of the file, and whether only Arrow can read it."""
+    if not stored.children:
+        kept = is_widened(source.type_name, stored.type_name)
+        typed = stored if kept else replace(stored, type_name=source.type_name)
+        return typed, _is_odd(source, stored.type_name.lower())
+    named = stored.type_name.lower() == "struct"
+    pairs = (
+        [(child, _find(child.name, source.children)) for child in stored.children]
+        if named
+        else list(zip(stored.children, source.children, strict=True))
+    )
+    parts = [_as_found(child, part) for child, part in pairs if part is not None]
+    children = tuple(part for part, _ in parts)
+    return replace(stored, children=children), any(odd for _, odd in parts)
+
+
+def _is_odd(source: FileColumn, wanted: str) -> bool:
+    """Whether the JVM's reader takes the values for others, or refuses them."""
+    found = source.type_name
+    if source.layout or (found == "time" and source.unit != "us"):
+        return True
+    if found == "timestamptz":
+        return source.unit == "ns"
+    if wanted.startswith("decimal"):
+        return not is_widened(found, wanted)
+    # Fewer digits than the file has: rounded as DuckDB does.
+    return wanted in ("timestamp", "timestamp_ms", "timestamp_s") and not is_widened(found, wanted)
+
+
+RETYPED: Final = frozenset(
+    {"uint64", "time", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz"}
+)
+
+
+def needs_footer(columns: Iterable[Column]) -> bool:
+    """Whether files that others wrote may keep values of these columns in several ways.
+
+    Narrower integers and floats are widened by the reader; of the rest it must be known what a
+    file has: nanoseconds read as microseconds would be wrong, and no error.
+    """
+    return any(
+        node.type_name.lower() in RETYPED or node.type_name.lower().startswith("decimal")
+        for column in columns
+        for node in column.walk()
+    )
 
 
 def _stored(column: Column, types: Mapping[int, Column]) -> Column:
