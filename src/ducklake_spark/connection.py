@@ -11,12 +11,14 @@ from typing import Any, Literal
 from pyspark.sql import DataFrame, SparkSession
 
 from ducklake_spark.errors import InvalidInput
+from ducklake_spark.lake import Lake
 from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.operations.add_files import AddOptions, add_files
 from ducklake_spark.operations.append import append
 from ducklake_spark.operations.cleanup import cleanup_old_files
 from ducklake_spark.operations.describe import RowSet, snapshots
 from ducklake_spark.operations.orphans import delete_orphaned_files
+from ducklake_spark.operations.progress import Progress
 from ducklake_spark.operations.read import read_table
 from ducklake_spark.result import Result
 from ducklake_spark.session import Session
@@ -252,6 +254,86 @@ class Connection(Session):
         found = self.lake(lake) if lake else self.current_lake()
         limit = {"older_than": older_than, "cleanup_all": cleanup_all, "dry_run": dry_run}
         return self.result(clean(self, found, delete_orphaned_files, limit, progress))
+
+    def flush_inlined_data(
+        self,
+        table: str | None = None,
+        *,
+        schema: str | None = None,
+        lake: str | None = None,
+        progress: Progress | None = None,
+    ) -> Result:
+        """Move rows and deletes from the metadata database to files; see docs/maintenance.md.
+
+        Args:
+            table: one table; None for all of the schema, or of the lake.
+            schema: where the tables are.
+            lake: by default the one in use.
+            progress: called with how many of how many steps are done.
+        """
+        from ducklake_spark.execution.compaction import flush
+
+        return self.result(flush(self, self._lake(lake), (schema, table), progress))
+
+    def merge_adjacent_files(
+        self,
+        table: str | None = None,
+        *,
+        schema: str | None = None,
+        lake: str | None = None,
+        min_file_size: int | None = None,
+        max_file_size: int | None = None,
+        max_compacted_files: int | None = None,
+        progress: Progress | None = None,
+    ) -> Result:
+        """Merge small files into large ones, which show every snapshot what it saw.
+
+        Args:
+            table: one table; None for all of the schema, or of the lake.
+            schema: where the tables are.
+            lake: by default the one in use.
+            min_file_size: smaller files are left alone; bytes.
+            max_file_size: files as large as this are left alone; bytes.
+            max_compacted_files: how many files are made of one table at most.
+            progress: called with how many of how many steps are done.
+        """
+        from ducklake_spark.execution.compaction import merge
+        from ducklake_spark.operations.merge_adjacent_files import MergeLimits
+
+        limits = MergeLimits(min_file_size, max_file_size, max_compacted_files)
+        return self.result(merge(self, self._lake(lake), (schema, table), limits, progress))
+
+    def rewrite_data_files(
+        self,
+        table: str | None = None,
+        *,
+        schema: str | None = None,
+        lake: str | None = None,
+        delete_threshold: float | None = None,
+        progress: Progress | None = None,
+    ) -> Result:
+        """Write files again of which a large part is deleted, without the deleted rows.
+
+        Args:
+            table: one table; None for all of the schema, or of the lake.
+            schema: where the tables are.
+            lake: by default the one in use.
+            delete_threshold: the part of a file that must be deleted, from 0 to 1.
+            progress: called with how many of how many steps are done.
+        """
+        from ducklake_spark.execution.compaction import rewrite
+
+        place = (schema, table)
+        return self.result(rewrite(self, self._lake(lake), place, delete_threshold, progress))
+
+    def checkpoint(self, lake: str | None = None, *, progress: Progress | None = None) -> None:
+        """Run all maintenance of a lake, as CHECKPOINT does."""
+        from ducklake_spark.execution.checkpoint import maintain
+
+        maintain(self, self._lake(lake), progress)
+
+    def _lake(self, name: str | None) -> Lake:
+        return self.lake(name) if name else self.current_lake()
 
     def sql(
         self,

@@ -64,6 +64,22 @@ def load_inlined_deletes(db: Database, table_id: int, snapshot_id: int) -> list[
     return [(int(file_id), int(position)) for file_id, position in rows]
 
 
+def load_dated_deletes(db: Database, table_id: int, snapshot_id: int) -> dict[int, dict[int, int]]:
+    """Since which snapshot each position is deleted inside the metadata database, by file id."""
+    name = f"ducklake_inlined_delete_{table_id}"
+    if not db.has_table(name):
+        return {}
+    rows = db.fetch(
+        f"SELECT file_id, row_id, min(begin_snapshot) FROM {db.table(name)} "
+        "WHERE begin_snapshot <= ? GROUP BY file_id, row_id",
+        (snapshot_id,),
+    )
+    dated: dict[int, dict[int, int]] = defaultdict(dict)
+    for file_id, position, since in rows:
+        dated[int(file_id)][int(position)] = int(since)
+    return dict(dated)
+
+
 def load_file_stats(
     db: Database, table_id: int, column_ids: Iterable[int]
 ) -> dict[int, dict[int, FileStats]]:

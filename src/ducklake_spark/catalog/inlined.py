@@ -43,8 +43,8 @@ def load_inlined_rows(
     column id, so that renamed, added, dropped and promoted columns show what they should.
     """
     rows: list[InlinedRow] = []
-    for inlined in _load_inlined_tables(db, table.table_id):
-        version = _load_version_snapshot(db, table, inlined)
+    for inlined in load_inlined_tables(db, table.table_id):
+        version = load_version_snapshot(db, table, inlined)
         rows += _load_rows(db, inlined, history.schema_at(version), table.schema, snapshot_id)
     return sorted(rows, key=lambda row: row.row_id or 0)
 
@@ -67,11 +67,12 @@ def count_inlined_rows(db: Database, table_id: int, snapshot_id: int) -> int:
             f"SELECT count(*) FROM {db.table(inlined.table_name)} WHERE {visible_at()}",
             (snapshot_id, snapshot_id),
         )[0][0]
-        for inlined in _load_inlined_tables(db, table_id)
+        for inlined in load_inlined_tables(db, table_id)
     )
 
 
-def _load_inlined_tables(db: Database, table_id: int) -> list[InlinedTable]:
+def load_inlined_tables(db: Database, table_id: int) -> list[InlinedTable]:
+    """The tables that hold inlined rows of a table, one for each schema version, oldest first."""
     rows = db.fetch(
         "SELECT table_id, table_name, schema_version FROM "
         f"{db.table('ducklake_inlined_data_tables')} WHERE table_id = ? ORDER BY schema_version",
@@ -80,7 +81,7 @@ def _load_inlined_tables(db: Database, table_id: int) -> list[InlinedTable]:
     return [InlinedTable(*row) for row in rows]
 
 
-def _load_version_snapshot(db: Database, table: TableEntry, inlined: InlinedTable) -> int:
+def load_version_snapshot(db: Database, table: TableEntry, inlined: InlinedTable) -> int:
     """The first snapshot of the schema version that the inlined table was made for.
 
     A version that came about only by making the inlined table has no row of its own: the one
@@ -92,6 +93,58 @@ def _load_version_snapshot(db: Database, table: TableEntry, inlined: InlinedTabl
         (table.table_id, inlined.schema_version),
     )[0]
     return table.begin_snapshot if row[0] is None else int(row[0])
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """An inlined row of any age, with the columns it was stored with."""
+
+    row_id: int
+    begin_snapshot: int
+    end_snapshot: int | None
+    values: tuple[Any, ...]
+
+
+def count_stored_rows(db: Database, inlined: InlinedTable, until: int) -> int:
+    """How many rows were put there up to a snapshot, ended ones among them."""
+    found = db.fetch(
+        f"SELECT count(*) FROM {db.table(inlined.table_name)} WHERE begin_snapshot <= ?", (until,)
+    )
+    return int(found[0][0])
+
+
+def load_stored_rows(
+    db: Database,
+    inlined: InlinedTable,
+    stored: Schema,
+    until: int,
+    *,
+    after: tuple[int, int],
+    limit: int,
+) -> list[StoredRow]:
+    """Some of the rows that were put there up to a snapshot, by row id and begin.
+
+    Args:
+        db: the metadata database.
+        inlined: the table of inlined rows.
+        stored: its columns.
+        until: the snapshot.
+        after: row id and begin of the last row that is known already.
+        limit: how many rows at most.
+    """
+    texts = [db.inlined_text(column.name, column.type) for column in stored.columns]
+    rows = db.fetch(
+        f"SELECT row_id, begin_snapshot, end_snapshot, {', '.join(texts)} "
+        f"FROM {db.table(inlined.table_name)} WHERE begin_snapshot <= ? "
+        "AND (row_id > ? OR (row_id = ? AND begin_snapshot > ?)) "
+        f"ORDER BY row_id, begin_snapshot LIMIT {limit}",
+        (until, after[0], *after),
+    )
+    readers = [_reader(column, stored) for column in stored.columns]
+    return [
+        StoredRow(row_id, begin, end, tuple(read(values) for read in readers))
+        for row_id, begin, end, *values in rows
+    ]
 
 
 def _load_rows(

@@ -198,6 +198,12 @@ def _entry(name: TableName, schema: Schema) -> TableEntry:
     )
 
 
+def load_partition_spec(db: Database, table_id: int, snapshot_id: int) -> PartitionSpec | None:
+    """How a table was partitioned at a snapshot."""
+    (rows,) = db.fetch_batch([_partition_query(db, snapshot_id, table_id)])
+    return _partition(rows)
+
+
 def _partition_query(db: Database, snapshot_id: int, table_id: int) -> Statement:
     return Statement(
         f"SELECT i.partition_id, c.column_id, c.transform FROM "

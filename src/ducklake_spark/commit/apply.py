@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ducklake_spark.commit.apply_alter import apply_alter_table, apply_rename_table
+from ducklake_spark.commit.apply_compaction import (
+    apply_flush_deletes,
+    apply_flush_rows,
+    apply_merge,
+    apply_rewrite,
+)
 from ducklake_spark.commit.apply_files import apply_appends
 from ducklake_spark.commit.apply_objects import (
     apply_create_schema,
@@ -36,12 +42,20 @@ from ducklake_spark.model.changes import (
     InlineRows,
     RenameTable,
 )
+from ducklake_spark.model.compaction import (
+    FlushDeletes,
+    FlushRows,
+    MergeFiles,
+    RewriteFiles,
+)
 from ducklake_spark.model.entities import TableEntry
+
+_OF_DATA = (AppendFiles, InlineRows, MergeFiles, RewriteFiles, FlushRows, FlushDeletes)
 
 
 def apply_changes(commit: CommitRows, changes: Sequence[Change]) -> None:
     """Objects first, in the order they were changed; then data, table by table."""
-    commit.changes_schema = any(not isinstance(c, AppendFiles | InlineRows) for c in changes)
+    commit.changes_schema = any(not isinstance(c, _OF_DATA) for c in changes)
     for change in changes:
         if isinstance(change, CreateTable | AlterTable | RenameTable):
             _apply_to_table(commit, change, changes)
@@ -50,7 +64,7 @@ def apply_changes(commit: CommitRows, changes: Sequence[Change]) -> None:
     apply_appends(commit, [c for c in changes if isinstance(c, AppendFiles | InlineRows)])
 
 
-def _apply(commit: CommitRows, change: Change) -> None:
+def _apply(commit: CommitRows, change: Change) -> None:  # noqa: C901, PLR0912 - one line for each change
     match change:
         case CreateSchema():
             apply_create_schema(commit, change)
@@ -68,6 +82,14 @@ def _apply(commit: CommitRows, change: Change) -> None:
             apply_drop_macro(commit, change)
         case CommentOn():
             apply_comment(commit, change)
+        case MergeFiles():
+            apply_merge(commit, change)
+        case RewriteFiles():
+            apply_rewrite(commit, change)
+        case FlushRows():
+            apply_flush_rows(commit, change)
+        case FlushDeletes():
+            apply_flush_deletes(commit, change)
         case _:
             pass  # data comes after all objects have their ids
 

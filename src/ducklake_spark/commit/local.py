@@ -26,6 +26,12 @@ from ducklake_spark.model.changes import (
     InlineRows,
     RenameTable,
 )
+from ducklake_spark.model.compaction import (
+    FlushDeletes,
+    FlushRows,
+    MergeFiles,
+    RewriteFiles,
+)
 from ducklake_spark.model.entities import (
     DataFile,
     MacroEntry,
@@ -197,6 +203,8 @@ class LocalState:
                 self._drop(macro.macro_id, self._macros)
             case CommentOn():
                 self._comment(change)
+            case MergeFiles() | RewriteFiles() | FlushRows() | FlushDeletes():
+                pass  # the rows are the same: this transaction reads on where they are now
 
     def _record(self, change: Change) -> None:
         for index, before in enumerate(self.changes):
@@ -264,6 +272,8 @@ def _objects_of(change: Change) -> tuple[int, ...]:
         case CreateSchema(schema):
             return (schema.schema_id,)
         case CreateTable(table) | AlterTable(table) | RenameTable(table):
+            return (table.table_id,)
+        case MergeFiles(table) | RewriteFiles(table) | FlushRows(table) | FlushDeletes(table):
             return (table.table_id,)
         case AppendFiles(table) | InlineRows(table) | CommentOn(TableEntry() as table):
             return (table.table_id,)

@@ -23,6 +23,12 @@ from ducklake_spark.model.changes import (
     InlineRows,
     RenameTable,
 )
+from ducklake_spark.model.compaction import (
+    FlushDeletes,
+    FlushRows,
+    MergeFiles,
+    RewriteFiles,
+)
 from ducklake_spark.model.entities import TableEntry, ViewEntry
 
 
@@ -65,11 +71,19 @@ def _log(  # noqa: C901, PLR0911, PLR0912 - one case for each change
             return LoggedChange(Kind.INSERTED_INTO_TABLE, real_id(table.table_id))
         case InlineRows(table):
             return LoggedChange(Kind.INLINED_INSERT, real_id(table.table_id))
+        case MergeFiles(table):
+            return LoggedChange(Kind.MERGE_ADJACENT, table.table_id)
+        case RewriteFiles(table):
+            return LoggedChange(Kind.REWRITE_DELETE, table.table_id)
+        case FlushRows(table):
+            return LoggedChange(Kind.INLINE_FLUSH, table.table_id)
+        case FlushDeletes(table):
+            return LoggedChange(Kind.DELETED_FROM_TABLE, table.table_id)
         case CommentOn(target):
             raise TypeError(target)
 
 
-def intent_of(local: LocalState) -> Intent:
+def intent_of(local: LocalState) -> Intent:  # noqa: C901 - one case for each change
     """What the transaction does, as far as others can stand in its way."""
     known = [change for change in local.changes if not _is_new(change)]
     names: dict[int, str] = {}
@@ -100,10 +114,12 @@ def intent_of(local: LocalState) -> Intent:
                 names[table.table_id] = table.name
             case CommentOn(ViewEntry() as view):
                 names[view.view_id] = view.name
+            case MergeFiles(table) | RewriteFiles(table) | FlushRows(table) | FlushDeletes(table):
+                names[table.table_id] = table.name
             case _:
                 pass
     return Intent(
-        tuple(log_changes(known)),
+        tuple(map(_intend, known)),
         names=names,
         schema_ids=schema_ids,
         schema_names=schema_names,
@@ -120,6 +136,14 @@ def _renamed(changes: Iterable[Change]) -> Iterator[int]:
             yield change.view.view_id
         elif isinstance(change, RenameTable):
             yield change.table.table_id
+
+
+def _intend(change: Change) -> LoggedChange:
+    """As logged; but deletes that only move to files do not mind what others insert."""
+    if isinstance(change, FlushDeletes):
+        return LoggedChange(Kind.REWRITE_DELETE, change.table.table_id)
+    return _log(change, lambda object_id: object_id)
+
 
 
 def _is_new(change: Change) -> bool:

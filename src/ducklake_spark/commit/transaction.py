@@ -29,8 +29,15 @@ from ducklake_spark.errors import (
     CatalogUnreachable,
     CommitRetriesExceeded,
     InvalidInput,
+    TransactionError,
 )
-from ducklake_spark.model.changes import AppendFiles, Change, InlineRows
+from ducklake_spark.model.changes import (
+    AppendFiles,
+    Change,
+    InlineRows,
+    written_paths,
+)
+from ducklake_spark.model.compaction import MergeFiles, RewriteFiles
 from ducklake_spark.model.entities import Snapshot
 
 
@@ -71,8 +78,7 @@ class Transaction:
 
     def stage(self, change: Change) -> None:
         """Intend a change: visible to this transaction at once, to others after the commit."""
-        if isinstance(change, AppendFiles):
-            self._written += [file.path for file in change.files if file.is_ours]
+        self._written += written_paths(change)
         self.local.stage(change)
 
     @contextmanager
@@ -102,6 +108,7 @@ class Transaction:
             self._forget_unused_files()
             return None
         try:
+            _check_unmixed(self.local.changes)
             snapshot = self._commit_with_retries()
         except Exception:
             # While the snapshot may exist its files must not go. If it does not, they are orphans.
@@ -199,12 +206,7 @@ class Transaction:
 
     def _forget_unused_files(self) -> None:
         """Remove files whose table was dropped again before the commit; keep the committed ones."""
-        used = {
-            file.path
-            for change in self.local.changes
-            if isinstance(change, AppendFiles)
-            for file in change.files
-        }
+        used = {path for change in self.local.changes for path in written_paths(change)}
         self._remove_files([path for path in self._written if path not in used])
         self._written = []
 
@@ -214,5 +216,16 @@ def _tables_with_new_rows(changes: Iterable[Change]) -> set[int]:
     return {
         change.table.table_id
         for change in changes
-        if isinstance(change, AppendFiles | InlineRows) and change.table.table_id >= 0
+        if isinstance(change, AppendFiles | InlineRows | RewriteFiles)
+        and change.table.table_id >= 0
     }
+
+
+def _check_unmixed(changes: Iterable[Change]) -> None:
+    """As in the reference: what compaction does to files, other changes must not meet."""
+    compactions = [isinstance(change, MergeFiles | RewriteFiles) for change in changes]
+    if any(compactions) and not all(compactions):
+        raise TransactionError(
+            "Transactions can either make changes OR perform compaction - not both.",
+            hint="commit the changes first, then merge or rewrite files.",
+        )

@@ -11,6 +11,7 @@ from sqlglot import exp
 from ducklake_spark.errors import InvalidInput, NotFound, NotSupported
 from ducklake_spark.execution import alter, views
 from ducklake_spark.execution.bind import run_query
+from ducklake_spark.execution.checkpoint import checkpoint
 from ducklake_spark.execution.copy import copy_from, copy_to
 from ducklake_spark.execution.explain import explain_frame
 from ducklake_spark.execution.functions import call_lake_function
@@ -307,6 +308,7 @@ _ACTIONS: dict[type[Any], Callable[[Any, Any], DataFrame | Result | RowSet]] = {
     st.Query: _query,
     st.Explain: _explain,
     st.Call: _call,
+    st.Checkpoint: checkpoint,
     st.Describe: _describe,
     st.ShowTables: _show_tables,
     st.ShowSchemas: _show_schemas,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 
 from ducklake_spark.errors import FunctionNotFound, InvalidInput, NotSupported
+from ducklake_spark.execution.compaction import COMPACTION_FUNCTIONS
 from ducklake_spark.execution.compute import compute_all
 from ducklake_spark.execution.lake_functions import LAKE_FUNCTIONS, NOT_YET
 from ducklake_spark.execution.readers import READERS, glob_files
@@ -48,7 +49,7 @@ def call_lake_function(
     if name == "glob" and len(parts) == 1:
         return glob_files(con, arguments, named)
     plain = name.removeprefix("ducklake_")
-    function = LAKE_FUNCTIONS.get(plain)
+    function = LAKE_FUNCTIONS.get(plain) or COMPACTION_FUNCTIONS.get(plain)
     if function is None:
         raise _unknown(parts, plain)
     if name != plain and len(parts) == 1:
@@ -66,5 +67,6 @@ def _unknown(parts: tuple[str, ...], plain: str) -> FunctionNotFound | NotSuppor
             f"The function {'.'.join(parts)} is not supported yet.",
             hint="DuckDB can do it on the same lake; see docs/compatibility.md.",
         )
-    known = [f"ducklake_{known}" for known in LAKE_FUNCTIONS] + list(READERS)
+    known = [f"ducklake_{known}" for known in (*LAKE_FUNCTIONS, *COMPACTION_FUNCTIONS)]
+    known += list(READERS)
     return FunctionNotFound.named(".".join(parts), where="this release", candidates=known)

@@ -162,9 +162,6 @@ LAKE_FUNCTIONS: Final[dict[str, Callable[[Connection, Lake, Arguments, Named], R
 
 NOT_YET: Final = frozenset(
     {
-        "flush_inlined_data",
-        "merge_adjacent_files",
-        "rewrite_data_files",
         "table_changes",
         "table_deletions",
         "table_insertions",

@@ -9,6 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ducklake_spark.model.compaction import (
+    FlushDeletes,
+    FlushRows,
+    MergeFiles,
+    RewriteFiles,
+    compaction_paths,
+)
 from ducklake_spark.model.entities import MacroEntry, SchemaEntry, TableEntry, ViewEntry
 from ducklake_spark.model.evolution import Evolution
 from ducklake_spark.model.written import WrittenFile
@@ -141,4 +148,19 @@ Change = (
     | CommentOn
     | AppendFiles
     | InlineRows
+    | MergeFiles
+    | RewriteFiles
+    | FlushRows
+    | FlushDeletes
 )
+
+
+def written_paths(change: Change) -> list[str]:
+    """The files that were written for a change, which go when it is not committed."""
+    match change:
+        case AppendFiles(_, files):
+            return [file.path for file in files if file.is_ours]
+        case MergeFiles() | RewriteFiles() | FlushRows() | FlushDeletes():
+            return compaction_paths(change)
+        case _:
+            return []

@@ -36,6 +36,15 @@ def join(base: str, path: str, *, relative: bool) -> str:
     return f"{base}{path}" if relative else path
 
 
+def relative_to(base: str, path: str) -> tuple[str, bool]:
+    """`path` below `base`, and whether it is there; else as it is.
+
+    >>> relative_to("/data/", "/data/main/x"), relative_to("/data/", "/other/x")
+    (('main/x', True), ('/other/x', False))
+    """
+    return (path[len(base) :], True) if path.startswith(base) else (path, False)
+
+
 def resolve(path: str) -> str:
     """A path that every process understands: absolute, or a URL. A file URL becomes a path."""
     if path.startswith("file://"):

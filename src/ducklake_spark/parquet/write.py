@@ -61,15 +61,31 @@ def is_of_job(path: str, job_id: str) -> bool:
 
 
 class FileSeries:
-    """The files that take one stream of rows, one after the other."""
+    """The files that take one stream of rows, one after the other.
 
-    def __init__(self, layout: WriteLayout, job_id: str, task_id: int, folder: str = "") -> None:
+    Args:
+        layout: where and how to write.
+        job_id: ends the name of each file.
+        task_id: tells apart the tasks of a job.
+        folder: below the table's directory, with a slash at its end.
+        with_nan: leaves that may hold a NaN. One that is met unexpectedly begins a new file.
+    """
+
+    def __init__(
+        self,
+        layout: WriteLayout,
+        job_id: str,
+        task_id: int,
+        folder: str = "",
+        with_nan: frozenset[int] = frozenset(),
+    ) -> None:
         self._layout = layout
         self._job = bytes.fromhex(job_id)
         self._task = task_id
         self._folder = folder
+        self._with_nan = with_nan
         self._sequence = count()
-        self._schema = to_arrow_schema(layout.columns)
+        self.schema = to_arrow_schema(layout.columns)
         self._leaves = find_leaves(layout.columns)
         self._converters = [build_converter(column, column.name) for column in layout.columns]
         self._pending: list[Any] = []
@@ -82,7 +98,10 @@ class FileSeries:
         if not batch.num_rows:
             return
         arrays = [convert(batch.column(i)) for i, convert in enumerate(self._converters)]
-        rows = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        yield from self.add_stored(pa.RecordBatch.from_arrays(arrays, schema=self.schema))
+
+    def add_stored(self, rows: Any) -> Iterator[WrittenFile]:
+        """Take rows that are of the file's types already."""
         while self._pending_rows + rows.num_rows >= self._layout.row_group_rows:
             missing = self._layout.row_group_rows - self._pending_rows
             self._keep(rows.slice(0, missing))
@@ -114,10 +133,10 @@ class FileSeries:
     def _write_row_group(self) -> Iterator[WrittenFile]:
         if not self._pending_rows:
             return
-        table = pa.Table.from_batches(self._pending, self._schema)
+        table = pa.Table.from_batches(self._pending, self.schema)
         self._pending, self._pending_rows = [], 0
         self._check_nulls(table)
-        with_nan = find_nan(self._leaves, table)
+        with_nan = find_nan(self._leaves, table) | self._with_nan
         if self._open is not None and not self._open.takes(with_nan):
             yield self._close()
         if self._open is None:
@@ -138,7 +157,7 @@ class FileSeries:
         relative = f"{self._folder}ducklake-{make_uuid7(self._job, middle=middle)}.parquet"
         path = f"{self._layout.directory.rstrip('/')}/{relative}"
         self._begun.append(path)
-        return OpenFile(path, relative, self._schema, self._layout, self._leaves, with_nan)
+        return OpenFile(path, relative, self.schema, self._layout, self._leaves, with_nan)
 
     def _close(self) -> WrittenFile:
         assert self._open is not None  # noqa: S101 - callers have just looked

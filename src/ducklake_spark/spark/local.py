@@ -29,12 +29,17 @@ def local_frame(
     turns into a local relation.
     """
     schema = StructType([StructField(c.name, carrier_type(c.type), True) for c in columns])
+    return spark.createDataFrame(pa.Table.from_batches([carrier_batch(columns, rows)]), schema)
+
+
+def carrier_batch(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> Any:
+    """The same rows as one Arrow record batch; no Spark is needed."""
     arrow = carrier_arrow_schema(columns)
     arrays = [
         pa.array([_to_arrow(row[index], field.type) for row in rows], type=field.type)
         for index, field in enumerate(arrow)
     ]
-    return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=arrow), schema=schema)
+    return pa.RecordBatch.from_arrays(arrays, schema=arrow)
 
 
 def carrier_arrow_schema(columns: Sequence[Column]) -> Any:

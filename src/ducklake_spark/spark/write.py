@@ -52,7 +52,7 @@ def write_files(df: DataFrame, layout: WriteLayout) -> list[WrittenFile]:
             write = partial(_write_task, layout, job_id, decimals)
             found = rows.mapInArrow(write, _RESULT).collect()
     except BaseException:
-        _remove_leftovers(layout.directory, job_id)
+        remove_leftovers(layout.directory, job_id)
         raise
     found.sort(key=lambda row: (row["task"], row["sequence"]))
     return [pickle.loads(row["file"]) for row in found]  # noqa: S301 - made by our own tasks
@@ -122,7 +122,7 @@ def _is_small(df: DataFrame) -> bool:
         return False
 
 
-def _remove_leftovers(directory: str, job_id: str) -> None:
+def remove_leftovers(directory: str, job_id: str) -> None:
     """Remove what tasks left that were killed, or that write on for a moment after a failure."""
     for _ in range(5):
         try:

@@ -1,0 +1,237 @@
+"""Rewrite groups of a table's files: what merging and rewriting have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from pyspark.sql import SparkSession
+
+from ducklake_spark.catalog.compaction import load_candidates, load_columns_without_nan
+from ducklake_spark.catalog.files import load_name_mappings
+from ducklake_spark.commit.transaction import Transaction
+from ducklake_spark.errors import DuckLakeError
+from ducklake_spark.lake import Lake
+from ducklake_spark.model.compaction import (
+    MergeFiles,
+    RewriteFiles,
+    SourceFile,
+)
+from ducklake_spark.model.entities import DataFile, SchemaEntry, TableEntry
+from ducklake_spark.model.paths import relative_to, resolve
+from ducklake_spark.model.schema import Schema
+from ducklake_spark.operations.append import plan_layout
+from ducklake_spark.operations.describe import RowSet
+from ducklake_spark.operations.progress import Progress
+from ducklake_spark.parquet.read import load_stored_types
+from ducklake_spark.parquet.rewrite import GroupOutcome, GroupRewrite, SourceRead
+from ducklake_spark.plan.compaction import Candidate, Group
+from ducklake_spark.plan.layout import WriteLayout
+from ducklake_spark.plan.scan import plan_scan
+from ducklake_spark.spark.local import carrier_arrow_schema
+from ducklake_spark.spark.rewrite import discard_outcomes, rewrite_groups
+
+COLUMNS = (
+    ("schema_name", "VARCHAR"),
+    ("table_name", "VARCHAR"),
+    ("files_processed", "BIGINT"),
+    ("files_created", "BIGINT"),
+)
+Done = tuple[Group, GroupOutcome]
+
+# A group becomes one file, however large.
+_ONE_FILE = 1 << 62
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """The files of one table that a transaction may compact."""
+
+    lake: Lake
+    tx: Transaction
+    schema: SchemaEntry
+    table: TableEntry
+
+    @property
+    def directory(self) -> str:
+        """Where the table's own files are."""
+        return self.lake.table_directory(self.schema, self.table)
+
+    @cached_property
+    def _loaded(self) -> tuple[list[Candidate], dict[int, list[int]]]:
+        return load_candidates(
+            self.lake.db,
+            self.table.table_id,
+            self.tx.snapshot.snapshot_id,
+            directory=self.directory,
+        )
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """The files that the transaction sees, but for those that it has compacted already."""
+        done = {
+            source.file_id
+            for change in self.tx.local.changes
+            if isinstance(change, MergeFiles | RewriteFiles)
+            for group in change.groups
+            for source in group.sources
+        }
+        return [c for c in self._loaded[0] if c.file.data_file_id not in done]
+
+    @property
+    def inlined_deletes(self) -> dict[int, list[int]]:
+        """Positions that the catalog says are deleted, by file id."""
+        return self._loaded[1]
+
+    def option(self, key: str) -> str | None:
+        """The value of an option for this table."""
+        return self.lake.settings().get(
+            key, schema_id=self.table.schema_id, table_id=self.table.table_id
+        )
+
+    def source(self, file: DataFile) -> SourceFile:
+        """The file as one that gives way."""
+        path, is_relative = relative_to(resolve(self.lake.data_path), file.path)
+        delete = file.delete_file.delete_file_id if file.delete_file else None
+        return SourceFile(file.data_file_id, path, is_relative, delete)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Groups of one table, and how each is rewritten."""
+
+    files: TableFiles
+    groups: tuple[Group, ...]
+    rewrites: tuple[GroupRewrite, ...]
+
+
+def plan_rewrites(
+    files: TableFiles, groups: Sequence[Group], *, keep_row_ids: bool, keep_snapshots: bool
+) -> Plan:
+    """Find out how the columns of every file are had. Reads footers of a few doubtful ones only."""
+    table, db = files.table, files.lake.db
+    history = files.tx.local.base.history(table.table_id)
+    members = [c.file for group in groups for c in group]
+    mappings = [file.mapping_id for file in members if file.mapping_id is not None]
+    names = load_name_mappings(db, mappings)
+    clean = load_columns_without_nan(db, table.table_id, [f.data_file_id for f in members])
+    ends = {row.end_snapshot for row in history.rows if row.end_snapshot is not None}
+    changed_at = {row.begin_snapshot for row in history.rows} | ends
+    rewrites = []
+    for group in groups:
+        # As of the time when its files were written: older columns are not to get lost.
+        then = replace(table, schema=_nullable(history.schema_at(group[0].file.begin_snapshot)))
+        scan = plan_scan(
+            then,
+            files.tx.snapshot.snapshot_id,
+            [candidate.file for candidate in group],
+            schema_at=history.schema_at,
+            mappings=names,
+            changed_at=changed_at,
+            stored_types=load_stored_types,
+        )
+        reads = {
+            file.data_file_id: SourceRead(
+                file,
+                branch.columns,
+                branch.by_name,
+                dict(branch.hive).get(file.data_file_id, ()),
+                tuple(files.inlined_deletes.get(file.data_file_id, ())),
+            )
+            for branch in scan.branches
+            for file in branch.files
+        }
+        rewrites.append(
+            GroupRewrite(
+                sources=tuple(reads[c.file.data_file_id] for c in group),
+                layout=_layout(files, then),
+                carriers=carrier_arrow_schema(then.schema.columns),
+                snapshot_id=files.tx.snapshot.snapshot_id,
+                keep_row_ids=keep_row_ids,
+                keep_snapshots=keep_snapshots,
+                folder=_folder(group[0], files.directory),
+                with_nan=_with_nan(then.schema, group, clean),
+            )
+        )
+    return Plan(files, tuple(groups), tuple(rewrites))
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """What became of a call: a row for each group that is done, and why others are not."""
+
+    rows: RowSet
+    failure: DuckLakeError | None = None
+
+
+def compact(
+    spark: Callable[[], SparkSession],
+    plans: Sequence[Plan],
+    stage: Callable[[Plan, Sequence[Done]], None],
+    progress: Progress | None,
+) -> Compacted:
+    """Rewrite the groups of all tables side by side, and stage those that succeed."""
+    rewrites = [rewrite for plan in plans for rewrite in plan.rewrites]
+    outcomes = rewrite_groups(spark(), rewrites, progress) if rewrites else []
+    failures = [outcome for outcome in outcomes if isinstance(outcome, DuckLakeError)]
+    rows: list[tuple[str, str, int, int]] = []
+    remaining = iter(outcomes)
+    try:
+        for plan in plans:
+            own = [(group, next(remaining)) for group in plan.groups]
+            done = [(g, outcome) for g, outcome in own if isinstance(outcome, GroupOutcome)]
+            if done:
+                stage(plan, done)
+            names = (plan.files.schema.name, plan.files.table.name)
+            rows += [(*names, len(group), len(outcome.files)) for group, outcome in done]
+    except BaseException:
+        discard_outcomes(outcomes)  # those that are staged are removed twice, which does no harm
+        raise
+    return Compacted(RowSet(COLUMNS, tuple(rows)), _first_of(failures, len(outcomes)))
+
+
+def _first_of(failures: Sequence[DuckLakeError], total: int) -> DuckLakeError | None:
+    if not failures:
+        return None
+    first = failures[0]
+    if total == 1:
+        return first
+    return type(first)(
+        f"{len(failures)} of {total} groups of files could not be rewritten, the others are done. "
+        f"The first failure: {first.message}",
+        hint=first.hint,
+    )
+
+
+def _nullable(schema: Schema) -> Schema:
+    """Without NOT NULL: rows that are in the table stay there."""
+    return Schema(tuple(replace(column, nulls_allowed=True) for column in schema.columns))
+
+
+def _layout(files: TableFiles, then: TableEntry) -> WriteLayout:
+    settings = files.lake.settings()
+    layout = plan_layout(settings, replace(then, partition=None, sort=None), files.directory)
+    return replace(layout, target_file_size=_ONE_FILE)
+
+
+def _folder(candidate: Candidate, directory: str) -> str:
+    """The folder of a partition, which the new file shares."""
+    path, is_relative = relative_to(directory, candidate.file.path)
+    if candidate.file.partition_id is None or not is_relative or "/" not in path:
+        return ""
+    return path.rpartition("/")[0] + "/"
+
+
+def _with_nan(
+    schema: Schema, group: Iterable[Candidate], clean: Mapping[int, set[int]]
+) -> frozenset[int]:
+    floats = {
+        leaf.column_id
+        for leaf in schema.leaves()
+        if leaf.type_name.lower() in ("float32", "float64")
+    }
+    maybe: set[int] = set()
+    for candidate in group:
+        maybe |= floats - clean.get(candidate.file.data_file_id, set())
+    return frozenset(maybe)
