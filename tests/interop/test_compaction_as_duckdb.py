@@ -42,7 +42,9 @@ def outcome_here(spark, location, statement: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("name", HISTORIES)
-def test_maintenance_leaves_the_same_catalog_as_duckdbs(spark, make_lake_location, catalog_kind, name):
+def test_maintenance_leaves_the_same_catalog_as_duckdbs(
+    spark, make_lake_location, catalog_kind, name
+):
     theirs = make_lake_location(catalog_kind, "theirs")
     ours = make_lake_location(catalog_kind, "ours")
     for number, statement in enumerate(HISTORIES[name]):
@@ -60,4 +62,4 @@ def test_maintenance_leaves_the_same_catalog_as_duckdbs(spark, make_lake_locatio
             assert after[max(after)] == before[max(before)], (number, statement)
             assert changes_of(oracle, max(before)) == changes, (number, statement)
         with ours.database() as left, theirs.database() as right:
-            assert catalog_differences(left, right) == {}, (number, statement)
+            assert catalog_differences(left, right, any_file_ids=True) == {}, (number, statement)

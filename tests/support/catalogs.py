@@ -41,14 +41,47 @@ def _comparable(value: Any) -> Any:
     return _UUID.sub("<uuid>", value) if isinstance(value, str) else value
 
 
-def catalog_differences(ours: Database, theirs: Database) -> dict[str, tuple[list, list]]:
-    """The rows that only one of the two has, by table."""
+# Where the id of a data file stands.
+_FILE_TABLES = (
+    "ducklake_data_file",
+    "ducklake_delete_file",
+    "ducklake_file_column_stats",
+    "ducklake_file_partition_value",
+)
+
+
+def catalog_differences(
+    ours: Database, theirs: Database, *, any_file_ids: bool = False
+) -> dict[str, tuple[list, list]]:
+    """The rows that only one of the two has, by table.
+
+    Args:
+        ours: one database.
+        theirs: the other.
+        any_file_ids: files of one commit may have got their ids in another order: they are known
+            by all else that the catalog says of them.
+    """
     differences = {}
     for table in TABLES:
         left, right = catalog_rows(ours, table), catalog_rows(theirs, table)
+        if any_file_ids and table in _FILE_TABLES:
+            left, right = _without_ids(ours, table, left), _without_ids(theirs, table, right)
         if left != right:
             differences[table] = (
                 [row for row in left if row not in right],
                 [row for row in right if row not in left],
             )
     return differences
+
+
+def _without_ids(db: Database, table: str, rows: list[tuple]) -> list[tuple]:
+    """The rows with a description of each data file in the place of its id."""
+    files = {row[0]: str(row[1:]) for row in catalog_rows(db, "ducklake_data_file")}
+    kept = [n for n in TABLES[table].column_names if n not in IGNORED.get(table, ())]
+    ids = [index for index, name in enumerate(kept) if name.endswith("_file_id")]
+    place = kept.index("data_file_id")
+    described = [
+        (files[row[place]], *(value for index, value in enumerate(row) if index not in ids))
+        for row in rows
+    ]
+    return sorted(described, key=repr)

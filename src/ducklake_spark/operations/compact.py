@@ -145,13 +145,12 @@ def plan_rewrites(
         rewrites.append(
             GroupRewrite(
                 sources=tuple(reads[c.file.data_file_id] for c in group),
-                layout=_layout(files, then),
+                layout=replace(_layout(files, then), with_nan=_with_nan(then.schema, group, clean)),
                 carriers=carrier_arrow_schema(then.schema.columns),
                 snapshot_id=files.tx.snapshot.snapshot_id,
                 keep_row_ids=keep_row_ids,
                 keep_snapshots=keep_snapshots,
                 folder=_folder(group[0], files.directory),
-                with_nan=_with_nan(then.schema, group, clean),
             )
         )
     return Plan(files, tuple(groups), tuple(rewrites))

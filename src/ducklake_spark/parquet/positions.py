@@ -14,7 +14,7 @@ from ducklake_spark.errors import CorruptDataFile, DataFileError
 from ducklake_spark.model.compaction import WrittenDeletes
 from ducklake_spark.model.entities import DeleteFile
 from ducklake_spark.model.names import make_uuid7
-from ducklake_spark.parquet.read import open_data_file
+from ducklake_spark.parquet.read import open_parquet
 from ducklake_spark.parquet.storage import create_file, remove_file
 
 SNAPSHOT_COLUMN: Final = "_ducklake_internal_snapshot_id"
@@ -38,7 +38,7 @@ def load_deletes(delete: DeleteFile, label: str) -> tuple[Any, Any]:
 
     A file that says nothing about snapshots is of the one with which it begins.
     """
-    with open_data_file(delete.path, delete.file_size_bytes, label) as file:
+    with open_parquet(delete.path, delete.file_size_bytes, label) as file:
         names = [name for name in ("pos", SNAPSHOT_COLUMN) if name in file.schema_arrow.names]
         table = file.read(columns=names)
     if "pos" not in names or table.column("pos").null_count:

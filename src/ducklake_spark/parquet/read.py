@@ -55,7 +55,7 @@ def read_batches(files: Iterator[Any], plan: FileRead) -> Iterator[Any]:
 
 
 def _read_file(path: str, size: int, constants: list[int | None], plan: FileRead) -> Iterator[Any]:
-    with open_data_file(path, size, plan.label) as file:
+    with open_parquet(path, size, plan.label) as file:
         fields = list(file.schema_arrow)
         decoder = Decoder(by_name=plan.by_name, time_zone=plan.time_zone)
         places = [_find(decoder, fields, read) for read in plan.columns]
@@ -106,7 +106,7 @@ def _repeat(value: int | None, rows: int) -> Any:
 
 
 @contextmanager
-def open_data_file(path: str, size: int, label: str) -> Iterator[Any]:
+def open_parquet(path: str, size: int, label: str) -> Iterator[Any]:
     """A Parquet file that is checked against its size in the catalog. Driver and task."""
     where = f'Cannot read {label}: the file "{path}"'
     try:
@@ -142,7 +142,7 @@ def load_stored_types(file: DataFile) -> Mapping[int, str | None]:
     Nested types, and those that the JVM's reader cannot take for another one, are None.
     """
     types: dict[int, str | None] = {}
-    with open_data_file(file.path, file.file_size_bytes, "a table with changed columns") as opened:
+    with open_parquet(file.path, file.file_size_bytes, "a table with changed columns") as opened:
         pending = list(opened.schema_arrow)
         while pending:
             field = pending.pop()

@@ -23,7 +23,7 @@ from ducklake_spark.model.written import WrittenFile
 from ducklake_spark.parquet.convert import build_converter
 from ducklake_spark.parquet.decode import Decoder, absent, field_id
 from ducklake_spark.parquet.positions import load_deleted_positions
-from ducklake_spark.parquet.read import open_data_file
+from ducklake_spark.parquet.read import open_parquet
 from ducklake_spark.parquet.write import FileSeries
 from ducklake_spark.plan.compaction import follow_each_other
 from ducklake_spark.plan.layout import WriteLayout
@@ -66,7 +66,6 @@ class GroupRewrite:
             counted from the first file's start.
         keep_snapshots: write the snapshot that added each row.
         folder: below the table's directory.
-        with_nan: leaves that may hold a NaN.
         time_zone: the session's.
     """
 
@@ -77,7 +76,6 @@ class GroupRewrite:
     keep_row_ids: bool
     keep_snapshots: bool
     folder: str = ""
-    with_nan: frozenset[int] = frozenset()
     time_zone: str = "UTC"
 
     @property
@@ -99,7 +97,7 @@ def rewrite_group(group: GroupRewrite, job_id: str, *, task_id: int) -> GroupOut
     counted = not group.keep_row_ids and _counts_on(group)
     extra = (() if counted else (ROW_ID,)) + ((SNAPSHOT_ID,) if group.keep_snapshots else ())
     layout = replace(group.layout, extra_columns=extra)
-    series = FileSeries(layout, job_id, task_id, group.folder, group.with_nan)
+    series = FileSeries(layout, job_id, task_id, group.folder)
     files: list[WrittenFile] = []
     try:
         for source in group.sources:
@@ -123,7 +121,7 @@ def _counts_on(group: GroupRewrite) -> bool:
 def _counts_from_start(group: GroupRewrite, source: SourceRead) -> bool:
     """Whether ids that stand in the file are those that would be counted: updates keep old ones."""
     file = source.file
-    with open_data_file(file.path, file.file_size_bytes, group.label) as opened:
+    with open_parquet(file.path, file.file_size_bytes, group.label) as opened:
         at = None if source.by_name else _find_id(list(opened.schema_arrow), ROW_ID.column_id)
         if at is None:
             return True
@@ -146,7 +144,7 @@ def _read(group: GroupRewrite, source: SourceRead, schema: Any, *, with_ids: boo
         snapshot_id=group.snapshot_id,
         label=group.label,
     )
-    with open_data_file(file.path, file.file_size_bytes, group.label) as opened:
+    with open_parquet(file.path, file.file_size_bytes, group.label) as opened:
         columns = _Columns(group, source, list(opened.schema_arrow), schema)
         position = 0
         for batch in opened.iter_batches(batch_size=_BATCH_ROWS, columns=columns.names):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ducklake_spark.model.written import WrittenFile
-from ducklake_spark.parquet.read import open_data_file
+from ducklake_spark.parquet.read import open_parquet
 
 _NAMES: Final = ("_ducklake_internal_row_id", "_ducklake_internal_snapshot_id")
 
@@ -23,7 +23,7 @@ class RowVersions:
 
 def load_row_versions(file: WrittenFile, label: str, *, with_rows: bool) -> RowVersions:
     """Read it from a file that has just been written, from its footer alone when that will do."""
-    with open_data_file(file.path, file.file_size_bytes, label) as opened:
+    with open_parquet(file.path, file.file_size_bytes, label) as opened:
         footer = opened.metadata
         groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
         # The two columns are the last ones.

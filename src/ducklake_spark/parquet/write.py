@@ -61,29 +61,13 @@ def is_of_job(path: str, job_id: str) -> bool:
 
 
 class FileSeries:
-    """The files that take one stream of rows, one after the other.
+    """The files that take one stream of rows, one after the other."""
 
-    Args:
-        layout: where and how to write.
-        job_id: ends the name of each file.
-        task_id: tells apart the tasks of a job.
-        folder: below the table's directory, with a slash at its end.
-        with_nan: leaves that may hold a NaN. One that is met unexpectedly begins a new file.
-    """
-
-    def __init__(
-        self,
-        layout: WriteLayout,
-        job_id: str,
-        task_id: int,
-        folder: str = "",
-        with_nan: frozenset[int] = frozenset(),
-    ) -> None:
+    def __init__(self, layout: WriteLayout, job_id: str, task_id: int, folder: str = "") -> None:
         self._layout = layout
         self._job = bytes.fromhex(job_id)
         self._task = task_id
         self._folder = folder
-        self._with_nan = with_nan
         self._sequence = count()
         self.schema = to_arrow_schema(layout.columns)
         self._leaves = find_leaves(layout.columns)
@@ -136,7 +120,7 @@ class FileSeries:
         table = pa.Table.from_batches(self._pending, self.schema)
         self._pending, self._pending_rows = [], 0
         self._check_nulls(table)
-        with_nan = find_nan(self._leaves, table) | self._with_nan
+        with_nan = find_nan(self._leaves, table) | self._layout.with_nan
         if self._open is not None and not self._open.takes(with_nan):
             yield self._close()
         if self._open is None:

@@ -18,6 +18,7 @@ class WriteLayout:
 
     `directory` is the table's own, absolute or a URL. `extra_columns` are columns that the format
     adds behind the table's (row ids, snapshot ids): they are written and have no statistics.
+    `with_nan` are leaves that may hold a NaN; one that is met unexpectedly begins a new file.
     """
 
     schema: Schema
@@ -33,6 +34,7 @@ class WriteLayout:
     hive: bool = True  # whether the folders of a partition are called key=value
     sort: tuple[SortKey, ...] = ()
     extra_columns: tuple[Column, ...] = ()
+    with_nan: frozenset[int] = frozenset()
 
     @property
     def columns(self) -> tuple[Column, ...]:
