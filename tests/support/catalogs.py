@@ -19,7 +19,6 @@ IGNORED = {
     "ducklake_view": {"view_uuid"},
     "ducklake_data_file": {"path", "file_size_bytes", "footer_size"},  # another Parquet writer
     "ducklake_delete_file": {"path", "file_size_bytes", "footer_size"},
-    "ducklake_files_scheduled_for_deletion": {"schedule_start"},
     "ducklake_file_column_stats": {"column_size_bytes"},
     "ducklake_table_stats": {"file_size_bytes"},
     "ducklake_files_scheduled_for_deletion": {"schedule_start"},

@@ -145,7 +145,6 @@ def _intend(change: Change) -> LoggedChange:
     return _log(change, lambda object_id: object_id)
 
 
-
 def _is_new(change: Change) -> bool:
     """Whether the change is to an object of this transaction, which nobody else can know."""
     match change:
