@@ -17,6 +17,7 @@ from ducklake_spark.operations.add_files import AddOptions, add_files
 from ducklake_spark.operations.append import append
 from ducklake_spark.operations.cleanup import cleanup_old_files
 from ducklake_spark.operations.describe import RowSet, snapshots
+from ducklake_spark.operations.objects import NewColumn, create_table
 from ducklake_spark.operations.orphans import delete_orphaned_files
 from ducklake_spark.operations.progress import Progress
 from ducklake_spark.operations.read import read_table
@@ -24,6 +25,7 @@ from ducklake_spark.result import Result
 from ducklake_spark.session import Session
 from ducklake_spark.spark.align import align_by_name
 from ducklake_spark.spark.session import find_session, prepare_session
+from ducklake_spark.spark.tags import type_of_field
 
 
 def connect(
@@ -132,6 +134,17 @@ class Connection(Session):
             prepare_session(df.sparkSession)
             defaults = default_columns(table.schema)
             rows = align_by_name(df, table.schema, defaults, table=table.name)
+            return append(lake, tx, table, rows)
+
+    def create_table(self, name: str, df: DataFrame, *, or_replace: bool = False) -> int:
+        """Make a table with the columns and rows of a DataFrame. Returns how many rows."""
+        lake, schema_name, table_name = self.place(split_name(name))
+        with self.writing(lake, f'create table "{table_name}"') as tx:
+            schema = self.schema_entry(lake, tx, schema_name)
+            prepare_session(df.sparkSession)
+            columns = [NewColumn(f.name, type_of_field(f)) for f in df.schema.fields]
+            table = create_table(lake, tx, schema, table_name, columns, or_replace=or_replace)
+            rows = align_by_name(df, table.schema, {}, table=table.name)
             return append(lake, tx, table, rows)
 
     def add_files(

@@ -10,6 +10,7 @@ from typing import Any
 from ducklake_spark.catalog.state import CatalogState
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.commit.transaction import CommitMessage, Transaction
+from ducklake_spark.duckdb_file import DuckDBFile
 from ducklake_spark.errors import (
     AlreadyExists,
     InvalidInput,
@@ -39,6 +40,7 @@ class Session:
         self.settings: dict[str, Any] = {}  # what SET has set
         self.prepared: dict[str, Any] = {}  # statements of PREPARE
         self.secrets: dict[str, Any] = {}  # what CREATE SECRET has made
+        self.sources: dict[str, DuckDBFile] = {}  # attached DuckDB databases, to be read only
         self.retry = RetryPolicy()
         self._attached: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self._transactions: dict[str, Transaction] | None = None  # while BEGIN is in force
@@ -119,6 +121,9 @@ class Session:
         for lake in self.lakes.values():
             lake.close()
         self.lakes.clear()
+        for source in self.sources.values():
+            source.close()
+        self.sources.clear()
 
     # --- transactions ----------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "options": ({"errors", "model"}, set()),
     "plan": ({"errors", "model"}, set()),
     "catalog_db": ({"errors", "model"}, {"duckdb", "psycopg", "pymysql"}),
+    "duckdb_file": ({"errors", "model"}, {"duckdb"}),
     "catalog": ({"errors", "model", "plan", "catalog_db"}, set()),
     "parquet": ({"errors", "model", "plan"}, {"pyarrow"}),
     "spark": ({"errors", "model", "plan", "parquet"}, {"pyspark", "py4j", "pyarrow"}),
@@ -30,13 +31,16 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "operations": (
         {
             *("errors", "model", "options", "plan", "catalog", "catalog_db", "parquet", "spark"),
-            *("commit", "lake"),
+            *("commit", "lake", "duckdb_file"),
         },
         {"pyspark", "pyarrow"},
     ),
     "sql": ({"errors", "model"}, {"sqlglot"}),
     "execution": (
-        {"errors", "model", "options", "commit", "spark", "operations", "lake", "result", "sql"},
+        {
+            *("errors", "model", "options", "commit", "spark", "operations", "lake", "result"),
+            *("sql", "duckdb_file"),
+        },
         {"pyspark", "sqlglot"},
     ),
 }

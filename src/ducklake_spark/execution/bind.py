@@ -17,6 +17,7 @@ from ducklake_spark.execution.counts import answer_counts
 from ducklake_spark.execution.functions import call_function
 from ducklake_spark.execution.macros import MacroFinder, expand_macros, expand_table_macro
 from ducklake_spark.execution.readers import READERS, reader_of_path
+from ducklake_spark.execution.sources import source_frame
 from ducklake_spark.execution.system import system_table
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import MacroEntry, SchemaEntry, ViewEntry
@@ -189,6 +190,9 @@ class _Binder(MacroFinder):
     def _spark_relation(self, reference: TableReference, error: DuckLakeError) -> Relation:
         if reference.at is not None:
             raise error
+        source = source_frame(self.con, reference.parts)
+        if source is not None:
+            return self._relation(source)
         reader = reader_of_path(reference.parts[0]) if len(reference.parts) == 1 else None
         if reader is not None:
             return self._relation(READERS[reader](self.con, reference.parts, {}))

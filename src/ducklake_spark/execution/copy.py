@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from ducklake_spark.errors import DataFileError, InvalidInput, NotSupported, UnknownOption
 from ducklake_spark.execution.bind import run_query
-from ducklake_spark.execution.insert import insert
+from ducklake_spark.execution.insert import cast_types, insert
 from ducklake_spark.execution.readers import reader_of_path
-from ducklake_spark.model.schema import Column
+from ducklake_spark.model.schema import Column, Schema, build_column
 from ducklake_spark.model.types import format_sql_type
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.export import ExportFormat, export
 from ducklake_spark.options import CODECS, parse_boolean, parse_count
+from ducklake_spark.spark.carriers import carrier_type
+from ducklake_spark.spark.tags import tag_types
 from ducklake_spark.sql import statements as st
 from ducklake_spark.sql.trees import text as literal
 from ducklake_spark.sql.variables import value_tree
@@ -37,10 +41,25 @@ def copy_to(con: Connection, s: st.CopyTo) -> RowSet:
             raise InvalidInput("COPY needs a table or a query.")
         names: list[exp.Expr] = [exp.column(name, quoted=True) for name in s.columns]
         query = exp.Select(expressions=names or [exp.Star()]).from_(_table(s.table))
-    count = export(run_query(con, query), s.path, form)
+    count = export(_typed(run_query(con, query), query), s.path, form)
     if return_files:
         return RowSet((("Count", "BIGINT"), ("Files", "VARCHAR[]")), ((count, [s.path]),))
     return RowSet((("Count", "BIGINT"),), ((count,),))
+
+
+def _typed(frame: DataFrame, query: exp.Expr) -> DataFrame:
+    """The rows with the types that casts in the query say, where the columns carry them."""
+    stated = cast_types(query)
+    if stated is None:
+        return frame
+    ids = itertools.count(1)
+    fields = zip(frame.schema.fields, stated, strict=True)
+    columns = [build_column(f.name, kind, ids) for f, kind in fields if kind is not None]
+    carried = {
+        f.name for f, kind in zip(frame.schema.fields, stated, strict=True)
+        if kind is not None and carrier_type(kind) == f.dataType
+    }  # fmt: skip
+    return tag_types(frame, Schema(tuple(c for c in columns if c.name in carried)))
 
 
 def _table(parts: tuple[str, ...]) -> exp.Table:

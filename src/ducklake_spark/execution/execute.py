@@ -13,12 +13,14 @@ from ducklake_spark.execution import alter, views
 from ducklake_spark.execution.bind import run_query
 from ducklake_spark.execution.checkpoint import checkpoint
 from ducklake_spark.execution.copy import copy_from, copy_to
+from ducklake_spark.execution.copy_database import copy_database
 from ducklake_spark.execution.explain import explain_frame
 from ducklake_spark.execution.functions import call_lake_function
 from ducklake_spark.execution.insert import create_table, insert
 from ducklake_spark.execution.parameters import Params, bind_parameters, number_marks
 from ducklake_spark.execution.secrets import create_secret, drop_secret, resolve_secret
 from ducklake_spark.execution.settings import apply_to_lakes, pragma, reset_setting, set_setting
+from ducklake_spark.execution.sources import attach_source, detach_source
 from ducklake_spark.execution.system import seen_lakes, system_table
 from ducklake_spark.execution.variables import (
     deallocate,
@@ -102,10 +104,8 @@ def run(con: Connection, statement: st.Statement) -> Outcome:
 
 def _attach(con: Connection, s: st.Attach) -> RowSet:
     if not s.uri.lower().startswith("ducklake:"):
-        raise NotSupported(
-            f"Cannot attach {s.uri!r}: only lakes can be attached.",
-            hint="the address of a lake begins with ducklake:",
-        )
+        attach_source(con, s)
+        return _NOTHING
     uri, options = resolve_secret(con, s.uri, s.options)
     name = s.alias or _secret_alias(s.uri, uri) or default_name(uri)
     if s.if_not_exists and name.lower() in con.lakes:
@@ -122,8 +122,9 @@ def _secret_alias(written: str, meant: str) -> str | None:
 
 
 def _detach(con: Connection, s: st.Detach) -> RowSet:
-    if not (s.if_exists and s.name.lower() not in con.lakes):
-        con.detach(s.name)
+    if detach_source(con, s.name) or (s.if_exists and s.name.lower() not in con.lakes):
+        return _NOTHING
+    con.detach(s.name)
     return _NOTHING
 
 
@@ -270,7 +271,8 @@ def _show_schemas(con: Connection, s: st.ShowSchemas) -> RowSet:
 
 
 def _show_databases(con: Connection, _: st.ShowDatabases) -> RowSet:
-    names = sorted(lake.name for lake in con.lakes.values())
+    lakes = [lake.name for lake in con.lakes.values()]
+    names = sorted(lakes + [source.name for source in con.sources.values()])
     return RowSet((("database_name", "VARCHAR"),), tuple((name,) for name in names))
 
 
@@ -325,6 +327,7 @@ _ACTIONS: dict[type[Any], Callable[[Any, Any], DataFrame | Result | RowSet]] = {
     st.DropSecret: drop_secret,
     st.CopyTo: copy_to,
     st.CopyFrom: copy_from,
+    st.CopyDatabase: copy_database,
     st.Load: _accept,
     st.Install: _accept,
 }

@@ -124,7 +124,7 @@ def create_table(con: Connection, s: st.CreateTable) -> RowSet:
         if s.if_not_exists and tx.local.find_table(schema.schema_id, name) is not None:
             return RowSet(())
         frame = None if s.query is None else run_query(con, s.query)
-        columns = _defined_columns(s) if frame is None else _queried_columns(s, frame)
+        columns = defined_columns(s) if frame is None else _queried_columns(s, frame)
         table = objects.create_table(lake, tx, schema, name, columns, or_replace=s.or_replace)
         if frame is None:
             return RowSet(())
@@ -146,7 +146,8 @@ def _refuse_unsupported(s: st.CreateTable) -> None:
         raise NotSupported(f"Cannot create {name}: PARTITIONED BY and SORTED BY come later.")
 
 
-def _defined_columns(s: st.CreateTable) -> list[NewColumn]:
+def defined_columns(s: st.CreateTable) -> list[NewColumn]:
+    """The columns of a CREATE TABLE that lists them."""
     return [
         NewColumn(c.name, c.type, c.not_null, c.default, initial_default(c.name, c.type, c.default))
         for c in s.columns
@@ -155,15 +156,15 @@ def _defined_columns(s: st.CreateTable) -> list[NewColumn]:
 
 def _queried_columns(s: st.CreateTable, frame: DataFrame) -> list[NewColumn]:
     """Columns of a query: a cast on top says the type, else what the DataFrame knows of it."""
-    cast_types = _cast_types(s.query)
+    stated_types = cast_types(s.query)
     columns = []
     for index, field in enumerate(frame.schema.fields):
-        stated = cast_types[index] if cast_types else None
+        stated = stated_types[index] if stated_types else None
         columns.append(NewColumn(field.name, stated or type_of_field(field)))
     return objects.rename_columns(columns, s.column_aliases)
 
 
-def _cast_types(query: exp.Expr | None) -> list[DataType | None] | None:
+def cast_types(query: exp.Expr | None) -> list[DataType | None] | None:
     """The DuckDB types of select items that are casts: Spark has no such types to tell them."""
     if not isinstance(query, exp.Select) or any(item.is_star for item in query.expressions):
         return None

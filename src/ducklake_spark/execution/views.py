@@ -50,7 +50,7 @@ def create_view(con: Connection, s: st.CreateView) -> RowSet:
             tx,
             schema,
             name,
-            _stored_text(s.query, lake, has_schema=tx.local.find_schema(lake.name) is not None),
+            stored_text(s.query, lake, has_schema=tx.local.find_schema(lake.name) is not None),
             s.column_aliases,
             or_replace=s.or_replace,
             if_not_exists=s.if_not_exists,
@@ -58,7 +58,7 @@ def create_view(con: Connection, s: st.CreateView) -> RowSet:
     return _NOTHING
 
 
-def _stored_text(query: exp.Expr, lake: Lake, *, has_schema: bool) -> str:
+def stored_text(query: exp.Expr, lake: Lake, *, has_schema: bool) -> str:
     """DuckDB's text, in which the lake's own name is a placeholder: it may be attached as other.
 
     `has_schema` says that the lake has a schema of its own name: ``x.t`` then means that.
@@ -107,15 +107,20 @@ def create_macro(con: Connection, s: st.CreateMacro) -> RowSet:
         raise NotSupported("A lake has no temporary macros.")
     lake, schema_name, name = con.place(s.parts)
     with con.writing(lake, f'create macro "{name}"') as tx:
-        views.create_macro(
-            tx,
-            con.schema_entry(lake, tx, schema_name),
-            name,
-            [_implementation(body) for body in s.overloads],
-            or_replace=s.or_replace,
-            if_not_exists=s.if_not_exists,
-        )
+        create_macro_in(tx, con.schema_entry(lake, tx, schema_name), name, s)
     return _NOTHING
+
+
+def create_macro_in(tx: Transaction, schema: SchemaEntry, name: str, s: st.CreateMacro) -> None:
+    """Stage the macro of a statement in a schema."""
+    views.create_macro(
+        tx,
+        schema,
+        name,
+        [_implementation(body) for body in s.overloads],
+        or_replace=s.or_replace,
+        if_not_exists=s.if_not_exists,
+    )
 
 
 def _implementation(body: st.MacroBody) -> MacroImplementation:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from secrets import token_hex
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -17,6 +18,7 @@ from ducklake_spark.model.entities import TableEntry
 from ducklake_spark.model.literals import format_text
 from ducklake_spark.model.written import WrittenFile
 from ducklake_spark.parquet.rows import load_rows
+from ducklake_spark.parquet.write import write_batches
 from ducklake_spark.plan.layout import WriteLayout
 from ducklake_spark.spark.local import carrier_arrow_schema
 from ducklake_spark.spark.write import write_files
@@ -30,7 +32,21 @@ def append(lake: Lake, tx: Transaction, table: TableEntry, df: DataFrame) -> int
     """
     schema = tx.local.schema(table.schema_id)
     layout = plan_layout(lake.settings(), table, lake.table_directory(schema, table))
-    files = write_files(df, layout)
+    return stage_files(lake, tx, table, write_files(df, layout))
+
+
+def append_batches(lake: Lake, tx: Transaction, table: TableEntry, batches: Iterator[Any]) -> int:
+    """Write Arrow record batches of the carriers on the driver, and stage them. Returns the rows.
+
+    For rows that only the driver can read; no more than a row group of them is held at a time.
+    """
+    schema = tx.local.schema(table.schema_id)
+    layout = plan_layout(lake.settings(), table, lake.table_directory(schema, table))
+    return stage_files(lake, tx, table, list(write_batches(batches, layout, token_hex(6))))
+
+
+def stage_files(lake: Lake, tx: Transaction, table: TableEntry, files: list[WrittenFile]) -> int:
+    """Stage files that were just written, or their rows when they are few. Returns how many."""
     count = sum(file.record_count for file in files)
     try:
         if files and not _stage_inlined(lake, tx, table, files, count):
