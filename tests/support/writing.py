@@ -164,3 +164,54 @@ def table_files(location: LakeLocation) -> list[str]:
 def numbered(names: Sequence[str]) -> list[tuple[int, str, str]]:
     """Every ordered pair, with its place."""
     return [(n, *pair) for n, pair in enumerate(itertools.product(names, repeat=2))]
+
+
+def rewrite_here(groups, progress=None):
+    """Rewrite groups of files in this process, as tasks of Spark do."""
+    from ducklake_spark.parquet.rewrite import rewrite_group
+
+    return [
+        rewrite_group(group, make_uuid7().replace("-", "")[-12:], task_id=0) for group in groups
+    ]
+
+
+class Keeper:
+    """Maintenance of one lake without a JVM: each call is a transaction, unless one is open."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.lake = session.current_lake()
+
+    def _files(self, tx):
+        from ducklake_spark.operations.compact import TableFiles
+
+        return [
+            TableFiles(self.lake, tx, tx.local.schema(table.schema_id), table)
+            for table in tx.local.tables()
+        ]
+
+    def flush(self) -> tuple:
+        from ducklake_spark.operations.flush_inlined_data import flush_inlined_data
+
+        with self.session.writing(self.lake, "flush") as tx:
+            return flush_inlined_data(_no_spark, self._files(tx)).rows
+
+    def merge(self, **limits) -> tuple:
+        from ducklake_spark.operations.merge_adjacent_files import (
+            MergeLimits,
+            merge_adjacent_files,
+        )
+
+        with self.session.writing(self.lake, "merge") as tx:
+            done = merge_adjacent_files(rewrite_here, self._files(tx), MergeLimits(**limits))
+        return done.rows.rows
+
+    def rewrite(self, threshold: float | None = None) -> tuple:
+        from ducklake_spark.operations.rewrite_data_files import rewrite_data_files
+
+        with self.session.writing(self.lake, "rewrite") as tx:
+            return rewrite_data_files(rewrite_here, self._files(tx), threshold).rows.rows
+
+
+def _no_spark():
+    raise AssertionError("no Spark is needed for this")

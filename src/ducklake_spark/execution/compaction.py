@@ -15,6 +15,7 @@ from ducklake_spark.operations.merge_adjacent_files import MergeLimits, merge_ad
 from ducklake_spark.operations.progress import Progress, progress_for
 from ducklake_spark.operations.rewrite_data_files import rewrite_data_files
 from ducklake_spark.options import parse_count, parse_size
+from ducklake_spark.spark.rewrite import rewrite_groups
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -45,7 +46,7 @@ def merge(
     size = con.settings.get("ducklake_target_file_size")
     with con.writing(lake, "merge files") as tx:
         done = merge_adjacent_files(
-            lambda: con.spark,
+            lambda groups, told: rewrite_groups(con.spark, groups, told),
             _tables(con, lake, tx, place),
             limits,
             target_file_size=parse_size(str(size)) if size else None,
@@ -65,7 +66,12 @@ def rewrite(
     told = progress_for(progress, "Rewriting files")
     with con.writing(lake, "rewrite files") as tx:
         tables = _tables(con, lake, tx, place)
-        done = rewrite_data_files(lambda: con.spark, tables, delete_threshold, progress=told)
+        done = rewrite_data_files(
+            lambda groups, told: rewrite_groups(con.spark, groups, told),
+            tables,
+            delete_threshold,
+            progress=told,
+        )
     return _rows(done)
 
 

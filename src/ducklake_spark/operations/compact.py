@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pyspark.sql import SparkSession
-
 from ducklake_spark.catalog.compaction import load_candidates, load_columns_without_nan
 from ducklake_spark.catalog.files import load_name_mappings
 from ducklake_spark.commit.transaction import Transaction
@@ -30,7 +28,7 @@ from ducklake_spark.plan.compaction import Candidate, Group
 from ducklake_spark.plan.layout import WriteLayout
 from ducklake_spark.plan.scan import plan_scan
 from ducklake_spark.spark.local import carrier_arrow_schema
-from ducklake_spark.spark.rewrite import discard_outcomes, rewrite_groups
+from ducklake_spark.spark.rewrite import Outcome, discard_outcomes
 
 COLUMNS = (
     ("schema_name", "VARCHAR"),
@@ -39,6 +37,9 @@ COLUMNS = (
     ("files_created", "BIGINT"),
 )
 Done = tuple[Group, GroupOutcome]
+Runner = Callable[[Sequence[GroupRewrite], Progress | None], list[Outcome]]
+"""Rewrites groups; not called when there are none."""
+
 
 # A group becomes one file, however large.
 _ONE_FILE = 1 << 62
@@ -165,14 +166,14 @@ class Compacted:
 
 
 def compact(
-    spark: Callable[[], SparkSession],
+    run: Runner,
     plans: Sequence[Plan],
     stage: Callable[[Plan, Sequence[Done]], None],
     progress: Progress | None,
 ) -> Compacted:
     """Rewrite the groups of all tables side by side, and stage those that succeed."""
     rewrites = [rewrite for plan in plans for rewrite in plan.rewrites]
-    outcomes = rewrite_groups(spark(), rewrites, progress) if rewrites else []
+    outcomes = run(rewrites, progress) if rewrites else []
     failures = [outcome for outcome in outcomes if isinstance(outcome, DuckLakeError)]
     rows: list[tuple[str, str, int, int]] = []
     remaining = iter(outcomes)

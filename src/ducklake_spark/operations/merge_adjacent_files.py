@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-
-from pyspark.sql import SparkSession
 
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.model.compaction import CompactedFile, CompactedGroup, MergeFiles
@@ -13,6 +11,7 @@ from ducklake_spark.operations.compact import (
     Compacted,
     Done,
     Plan,
+    Runner,
     TableFiles,
     compact,
     plan_rewrites,
@@ -48,7 +47,7 @@ class MergeLimits:
 
 
 def merge_adjacent_files(
-    spark: Callable[[], SparkSession],
+    run: Runner,
     tables: Iterable[TableFiles],
     limits: MergeLimits,
     *,
@@ -58,14 +57,14 @@ def merge_adjacent_files(
     """Merge files of the given tables and stage that.
 
     Args:
-        spark: gives the session; not asked when there is nothing to do.
+        run: rewrites groups of files; `spark.rewrite.rewrite_groups` with a session.
         tables: the tables.
         limits: which files.
         target_file_size: the session's own; else the option of each table.
         progress: told how many of how many groups are done.
     """
     plans = [_plan(files, limits, target_file_size) for files in tables]
-    return compact(spark, plans, _stage, progress)
+    return compact(run, plans, _stage, progress)
 
 
 def _plan(files: TableFiles, limits: MergeLimits, session_target: int | None) -> Plan:

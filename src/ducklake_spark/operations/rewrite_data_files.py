@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
-
-from pyspark.sql import SparkSession
 
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.model.compaction import CompactedFile, CompactedGroup, RewriteFiles
@@ -14,6 +12,7 @@ from ducklake_spark.operations.compact import (
     Compacted,
     Done,
     Plan,
+    Runner,
     TableFiles,
     compact,
     plan_rewrites,
@@ -25,7 +24,7 @@ DEFAULT_THRESHOLD: Final = 0.95
 
 
 def rewrite_data_files(
-    spark: Callable[[], SparkSession],
+    run: Runner,
     tables: Iterable[TableFiles],
     delete_threshold: float | None = None,
     *,
@@ -34,13 +33,13 @@ def rewrite_data_files(
     """Rewrite files of the given tables and stage that.
 
     Args:
-        spark: gives the session; not asked when there is nothing to do.
+        run: rewrites groups of files; `spark.rewrite.rewrite_groups` with a session.
         tables: the tables.
         delete_threshold: the part of a file that must be deleted; else the option of each table.
         progress: told how many of how many groups are done.
     """
     plans = [_plan(files, delete_threshold) for files in tables]
-    return compact(spark, plans, _stage, progress)
+    return compact(run, plans, _stage, progress)
 
 
 def _plan(files: TableFiles, given: float | None) -> Plan:
