@@ -6,12 +6,20 @@ from typing import Any
 
 import pytest
 
-import ducklake_spark
+from support import maintenance_histories as maintenance
 from support.catalogs import catalog_differences
-from support.maintenance_histories import HISTORIES, MAINTENANCE
 from support.rows import same_rows, sorted_rows
+from support.writing import Keeper, open_session
 
-pytestmark = [pytest.mark.spark, pytest.mark.interop]
+pytestmark = pytest.mark.interop
+
+# Where our catalog is deliberately another one.
+DIFFERENT = {
+    # A flush that drops tables of inlined rows makes a new schema version: sessions of DuckDB keep
+    # a list of those tables for as long as it is the same. And bounds of columns with a changed
+    # type stay known.
+    "evolved": {"ducklake_snapshot", "ducklake_table_column_stats"},
+}
 
 
 def past_of(oracle) -> dict[int, list[Any]]:
@@ -33,33 +41,40 @@ def outcome_in_duckdb(location, statement: str) -> list[tuple[Any, ...]]:
         return oracle.sql(statement)
 
 
-def outcome_here(spark, location, statement: str) -> list[tuple[Any, ...]]:
-    con = ducklake_spark.connect(location.uri, spark=spark, alias="lake")
+def outcome_here(location, statement: str) -> tuple[tuple[Any, ...], ...]:
+    """What our operations say; groups are rewritten in this process instead of a Spark task."""
+    session = open_session(location)
+    keeper = Keeper(session)
     try:
-        return [tuple(row) for row in con.sql(statement).collect()]
+        match statement:
+            case maintenance.FLUSH:
+                return keeper.flush()
+            case maintenance.MERGE:
+                return keeper.merge()
+            case _:
+                return keeper.rewrite(0.01)
     finally:
-        con.close()
+        session.close_lakes()
 
 
-@pytest.mark.parametrize("name", HISTORIES)
-def test_maintenance_leaves_the_same_catalog_as_duckdbs(
-    spark, make_lake_location, catalog_kind, name
-):
+@pytest.mark.parametrize("name", maintenance.HISTORIES)
+def test_maintenance_leaves_the_same_catalog_as_duckdbs(make_lake_location, catalog_kind, name):
     theirs = make_lake_location(catalog_kind, "theirs")
     ours = make_lake_location(catalog_kind, "ours")
-    for number, statement in enumerate(HISTORIES[name]):
+    for number, statement in enumerate(maintenance.HISTORIES[name]):
         expected = outcome_in_duckdb(theirs, statement)
-        if statement not in MAINTENANCE:
+        if statement not in maintenance.MAINTENANCE:
             outcome_in_duckdb(ours, statement)
             continue
         with ours.oracle() as oracle:
             before = past_of(oracle)
             changes = changes_of(oracle, max(before))
-        assert same_rows(outcome_here(spark, ours, statement), expected), (number, statement)
+        assert same_rows(outcome_here(ours, statement), expected), (number, statement)
         with ours.oracle() as oracle:
             after = past_of(oracle)
             assert {version: after[version] for version in before} == before, (number, statement)
             assert after[max(after)] == before[max(before)], (number, statement)
             assert changes_of(oracle, max(before)) == changes, (number, statement)
         with ours.database() as left, theirs.database() as right:
-            assert catalog_differences(left, right, any_file_ids=True) == {}, (number, statement)
+            different = catalog_differences(left, right, any_file_ids=True)
+        assert different.keys() <= DIFFERENT.get(name, set()), (number, statement, different)

@@ -46,6 +46,7 @@ _FILE_TABLES = (
     "ducklake_delete_file",
     "ducklake_file_column_stats",
     "ducklake_file_partition_value",
+    "ducklake_files_scheduled_for_deletion",
 )
 
 
@@ -80,7 +81,7 @@ def _without_ids(db: Database, table: str, rows: list[tuple]) -> list[tuple]:
     ids = [index for index, name in enumerate(kept) if name.endswith("_file_id")]
     place = kept.index("data_file_id")
     described = [
-        (files[row[place]], *(value for index, value in enumerate(row) if index not in ids))
+        (files.get(row[place], "gone"), *(value for index, value in enumerate(row) if index not in ids))
         for row in rows
     ]
     return sorted(described, key=repr)

@@ -112,20 +112,21 @@ def _retyped(types: AbstractSet[tuple[int, str]]) -> set[int]:
 def _store(commit: CommitRows, table: TableEntry, known: Parts, *, has_rows: bool) -> None:
     """Replace the rows there are: a column without one stays without, it would be misread."""
     current = commit.base.column_stats.get(table.table_id, {})
-    if not current:
+    present = [column_id for column_id in current if column_id in table.schema.by_id]
+    if not present:
         return
     commit.execute(
-        f"DELETE FROM {commit.db.table('ducklake_table_column_stats')} WHERE table_id = ?",
+        f"DELETE FROM {commit.db.table('ducklake_table_column_stats')} WHERE table_id = ? "
+        f"AND column_id IN ({', '.join('?' for _ in present)})",
         table.table_id,
+        *present,
     )
-    for column_id in current:
-        leaf = table.schema.by_id.get(column_id)
-        if leaf is None:
-            continue
+    for column_id in present:
+        kind = table.schema.by_id[column_id].type
         if not has_rows:
             merged: TableColumnStats | None = TableColumnStats(column_id, None, None, None, None)
         else:
-            merged = merge_stats(None, known.get(column_id, ()), leaf.type, had_rows=False)
+            merged = merge_stats(None, known.get(column_id, ()), kind, had_rows=False)
         if merged is not None:
             commit.insert(
                 "ducklake_table_column_stats",
