@@ -348,6 +348,26 @@ class Connection(Session):
     def _lake(self, name: str | None) -> Lake:
         return self.lake(name) if name else self.current_lake()
 
+    def check(
+        self,
+        lake: str | None = None,
+        *,
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> Result:
+        """Verify a lake from its catalog to its bytes; no rows if all is well.
+
+        Each row is one finding: severity, check, object, path and detail. Every file is read
+        once, by Spark's tasks. See docs/reference/check.md for the list of checks.
+
+        Args:
+            lake: which lake, if not the one in use.
+            progress: called with the number of files done and of all.
+        """
+        from ducklake_spark.execution.cleaning_functions import check
+
+        found = self.lake(lake) if lake else self.current_lake()
+        return self.result(check(self, found, progress))
+
     def sql(
         self,
         text: str,

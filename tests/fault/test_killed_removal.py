@@ -62,10 +62,11 @@ def test_killed_at_any_moment_leaves_a_whole_lake_and_can_be_repeated(location):
     session = open_session(location)
     Writer(session).create_table("t")
     session.close_lakes()
-    for at in range(1, LAST):
+    step = 1 if location.kind == "sqlite" else 4  # the others are slower
+    for rows, at in enumerate(range(1, LAST, step), 1):
         build(location, at)
         finished = run_and_kill(location, at)
-        check_whole(location, rows=at)
+        check_whole(location, rows=rows)
         session = open_session(location)
         db = session.current_lake().db
         remove_all(session.current_lake())
@@ -74,7 +75,7 @@ def test_killed_at_any_moment_leaves_a_whole_lake_and_can_be_repeated(location):
         kept = {Path(path).name for path in column(db, "ducklake_data_file", "path")}
         assert {Path(path).name for path in table_files(location)} == kept
         session.close_lakes()
-        check_whole(location, rows=at)
+        check_whole(location, rows=rows)
         if finished:
             break
     assert finished

@@ -1,19 +1,22 @@
-"""The functions that remove: expired snapshots, old files, orphaned files."""
+"""The functions that remove (old snapshots, old files, orphans), and the one that checks."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ducklake_spark.errors import InvalidInput, TransactionError
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.temporal import parse_moment
+from ducklake_spark.operations.check.run import check_lake
 from ducklake_spark.operations.cleanup import Progress, cleanup_old_files
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.expire import expire_snapshots
 from ducklake_spark.operations.orphans import delete_orphaned_files
 from ducklake_spark.options import parse_boolean
+from ducklake_spark.spark.verify import verify_files
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -125,7 +128,22 @@ def _cleaning(function: str, remove: Removal) -> Callable[..., RowSet]:
     return call
 
 
+def check(con: Connection, lake: Lake, progress: Progress | None = None) -> RowSet:
+    """Verify a lake; files are read by Spark's tasks."""
+    others = [other for other in con.lakes.values() if other is not lake]
+    return check_lake(lake, partial(verify_files, con.spark), others=others, progress=progress)
+
+
+def _check(
+    con: Connection, lake: Lake, arguments: tuple[Any, ...], named: dict[str, Any]
+) -> RowSet:
+    if arguments or named:
+        raise InvalidInput("ducklake_check takes a lake, and nothing else.")
+    return check(con, lake)
+
+
 CLEANING_FUNCTIONS: Final[dict[str, Callable[..., RowSet]]] = {
+    "check": _check,
     "expire_snapshots": _expire,
     "cleanup_old_files": _cleaning("ducklake_cleanup_old_files", cleanup_old_files),
     "delete_orphaned_files": _cleaning("ducklake_delete_orphaned_files", delete_orphaned_files),

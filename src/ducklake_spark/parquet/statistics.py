@@ -158,11 +158,11 @@ def _leaf_values(leaf: LeafPlace, table: Any) -> Iterator[Any]:
     for chunk in table.column(leaf.index).chunks:
         values = chunk
         for step in leaf.steps:
-            values = _child(values, step)
+            values = child_slots(values, step)
         yield values
 
 
-def _child(array: Any, index: int) -> Any:
+def child_slots(array: Any, index: int) -> Any:
     """The slots one level down, without those that a slice or a NULL hides."""
     if pa.types.is_struct(array.type):
         return array.flatten()[index]
