@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ducklake_spark.model.findings import CHECKS
 from ducklake_spark.operations.attach import AttachOptions, open_lake
 from ducklake_spark.operations.check.run import check_lake
 from ducklake_spark.parquet.verify import verify_file
@@ -35,6 +36,9 @@ STATEMENTS = (
     "INSERT INTO n VALUES (1), (2)",
     "DELETE FROM t WHERE i = 12",  # inlined
     "CREATE VIEW v AS SELECT 1 AS one",
+    "CREATE TABLE a(x BIGINT)",
+    "COPY (SELECT range AS x FROM range(9)) TO '{data_path}main/foreign.parquet'",
+    "CALL ducklake_add_data_files('lake', 'a', '{data_path}main/foreign.parquet')",
 )
 
 
@@ -43,15 +47,22 @@ def sound(tmp_path_factory):
     place = make_location("sqlite", tmp_path_factory.mktemp("sound"))
     with place.oracle() as oracle:
         for statement in STATEMENTS:
-            oracle.sql(statement)
+            oracle.sql(statement.replace("{data_path}", place.data_path))
     return place
 
 
 @pytest.fixture
 def lake(sound, tmp_path):
     found = open_lake(copy_lake(sound, tmp_path / "copy").uri, "lake", AttachOptions())
+    use_own_copy(found)
     yield found
     found.close()
+
+
+def use_own_copy(lake) -> None:
+    """Paths outside of a table's directory are absolute."""
+    path = f"{lake.data_path}main/foreign.parquet"
+    lake.db.execute("UPDATE ducklake_data_file SET path = ? WHERE path_is_relative = 0", (path,))
 
 
 def findings(lake) -> set[str]:
@@ -239,6 +250,17 @@ def test_a_fault_in_the_storage_is_found(lake, expected, file_id, spoil):
     assert expected in found
     rewritten = {"file-size", "footer-size", "statistics"}  # what a changed file brings with it
     assert found - {expected} <= rewritten
+
+
+def test_a_file_without_its_mapped_column_is_found(lake):
+    path = Path(lake.data_path) / "main" / "foreign.parquet"
+    rewrite(path, lambda rows: rows.rename_columns(["y"]))
+    assert "name-mapping" in findings(lake)
+
+
+def test_every_check_has_a_planted_fault():
+    planted = {check for check, *_ in (*IN_THE_CATALOG, *IN_THE_STORAGE)}
+    assert set(CHECKS) - planted == {"one-delete-file", "name-mapping"}, "these have their own"
 
 
 def test_a_wrong_value_in_a_file_is_found(lake):

@@ -12,6 +12,7 @@ import pytest
 import ducklake_spark
 from ducklake_spark import errors
 from ducklake_spark.model import types
+from ducklake_spark.model.findings import CHECKS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -55,6 +56,13 @@ def first_cells(page: Path) -> set[str]:
 
 def test_every_error_is_explained_and_nothing_else():
     assert first_cells(DOCS / "reference" / "errors.md") == error_names()
+
+
+def test_every_check_of_a_lake_is_explained_and_nothing_else():
+    page = DOCS / "reference" / "check.md"
+    assert first_cells(page) == set(CHECKS)
+    text = prose(page)
+    assert not [sentence for sentence in CHECKS.values() if sentence not in text]
 
 
 def test_every_scalar_type_is_in_the_type_table():

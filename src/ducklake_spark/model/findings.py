@@ -2,10 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Final, Literal
 
 Severity = Literal["error", "warning"]
+
+CHECKS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        # the catalog
+        "snapshots": "There is a snapshot; schema versions and counters never fall.",
+        "snapshot-times": "A snapshot is not older than the one before it (a warning).",
+        "change-log": "Each snapshot has a change log that can be read, and no log is left over.",
+        "counters": "The ids that the next commit will give are above all ids that are there.",
+        "ranges": "Every row begins before it ends, at snapshots that there are or were.",
+        "versions": "No snapshot sees two versions of one object, column, tag or file.",
+        "one-delete-file": "No snapshot sees two delete files of one data file.",
+        "names": "Schemas, and tables and views of a schema, have names of their own.",
+        "references": "What a row refers to is there; nothing of a dropped table goes on.",
+        "columns": "Columns have known types, names of their own, and whole trees.",
+        "partitions": "Partition keys are over columns that the table has or had.",
+        "inlined-tables": "The tables listed for inlined rows are there, with sound rows.",
+        "table-totals": "A table with rows has totals, which are not below what is visible.",
+        "schedule": "Files that wait for their removal are needed by no snapshot.",
+        # the files
+        "file-missing": "Every data and delete file is in the storage.",
+        "file-unreadable": "Every file can be read to its end.",
+        "file-size": "It has the size that the catalog says.",
+        "footer-size": "Its footer has the size that the catalog says.",
+        "record-count": "It has as many rows as the catalog says.",
+        "field-ids": "Each column and part of one has a field id, once, that the table has.",
+        "name-mapping": "A file without ids has the columns that its name mapping names.",
+        "statistics": "Values, NULLs and NaN of each column are as its statistics say.",
+        "table-statistics": "The statistics of the table bound the values of its live files.",
+        "partition-values": "Each row has the partition values of its file; none is missing.",
+        "row-ids": "Each row has an id below the table's next; no snapshot has one twice.",
+        "snapshot-ids": "Rows of merged and flushed files are of the snapshots of the file.",
+        "delete-columns": "A delete file has the columns of one.",
+        "delete-order": "Its positions only grow.",
+        "delete-positions": "Each of them, and each that is inlined, is one of the data file.",
+        "delete-count": "There are as many as the catalog says, and not more than rows.",
+        "delete-twice": "No position is deleted both in a file and in the catalog.",
+        "orphans": "Every Parquet file below the data path is known (a warning).",
+    }
+)
+"""Every check by its name, with what is true when it finds nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +67,10 @@ class Finding:
     object: str
     path: str | None
     detail: str
+
+    def __post_init__(self) -> None:
+        if self.check not in CHECKS:
+            raise ValueError(f"There is no check {self.check!r}.")
 
 
 @dataclass(frozen=True, slots=True)
