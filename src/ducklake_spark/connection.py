@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.lake import Lake
+from ducklake_spark.model.names import split_name
 from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.operations.add_files import AddOptions, add_files
 from ducklake_spark.operations.append import append
@@ -413,21 +414,3 @@ class Connection(Session):
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def split_name(name: str) -> tuple[str, ...]:
-    """Parts of a dotted name; a part in double quotes may hold dots.
-
-    >>> split_name('shop."odd.name"')
-    ('shop', 'odd.name')
-    """
-    parts, current, quoted = [], "", False
-    for char in name:
-        if char == '"':
-            quoted = not quoted
-        elif char == "." and not quoted:
-            parts.append(current)
-            current = ""
-        else:
-            current += char
-    return (*parts, current)

@@ -106,7 +106,7 @@ class Lake:
         if self.pinned is not None:
             raise ReadOnlyLake(
                 f'Cannot {action}: the lake "{self.name}" is attached at snapshot '
-                f"{self.pinned.snapshot_id}, which is history.",
+                f"{self.pinned.snapshot_id} and so read-only.",
                 hint="attach it without SNAPSHOT_VERSION and SNAPSHOT_TIME.",
             )
         if self.read_only:

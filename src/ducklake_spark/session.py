@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ducklake_spark.catalog.state import CatalogState
+from ducklake_spark.catalog_db.query_log import QueryLog
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.commit.transaction import CommitMessage, Transaction
 from ducklake_spark.duckdb_file import DuckDBFile
@@ -27,6 +28,7 @@ from ducklake_spark.errors import (
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import SchemaEntry, Snapshot, TableEntry
 from ducklake_spark.operations.attach import default_name, open_lake, parse_attach_options
+from ducklake_spark.operations.metadata import metadata_name
 from ducklake_spark.operations.read import TableVersion
 
 
@@ -42,6 +44,7 @@ class Session:
         self.secrets: dict[str, Any] = {}  # what CREATE SECRET has made
         self.sources: dict[str, DuckDBFile] = {}  # attached DuckDB databases, to be read only
         self.retry = RetryPolicy()
+        self.log = QueryLog()  # shared with the cursors
         self._attached: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self._transactions: dict[str, Transaction] | None = None  # while BEGIN is in force
         self._message: CommitMessage | None = None  # for the open transaction
@@ -57,18 +60,31 @@ class Session:
         name = alias or default_name(uri)
         if name.lower() in self.lakes and not or_replace:
             raise AlreadyExists(
-                f'A lake with the name "{name}" is already attached.',
+                f'Lake with name "{name}" already exists in this connection.',
                 hint="choose another name with AS, or DETACH it first.",
             )
-        lake = open_lake(uri, name, parse_attach_options(options))
+        parsed = parse_attach_options(options)
+        self._check_metadata_catalog(name, parsed.metadata_catalog)
+        lake = open_lake(uri, name, parsed, log=self.log)
         if name.lower() in self.lakes:  # it goes only now that there is another in its place
             self.detach(name)
         self.lakes[name.lower()] = lake
         self._attached[name.lower()] = (uri, options)
         return name
 
+    def _check_metadata_catalog(self, name: str, metadata_catalog: str | None) -> None:
+        """Refuse a name for the catalog's own tables that is a lake's."""
+        taken = {name.lower(), *self.lakes}
+        if metadata_catalog is not None and metadata_catalog.lower() in taken:
+            raise AlreadyExists(
+                f'Cannot attach "{name}" with METADATA_CATALOG "{metadata_catalog}": a lake has '
+                "that name.",
+                hint="choose another name for the catalog's own tables.",
+            )
+
     def attach_all_of(self, other: Session) -> None:
         """Attach what another session has attached, with connections of our own."""
+        self.log = other.log
         for name, (uri, options) in other._attached.items():
             self.attach(uri, other.lakes[name].name, **options)
             default = other.lakes[name].default_inlining_row_limit
@@ -95,9 +111,25 @@ class Session:
         """The attached lake of that name."""
         found = self.lakes.get(name.lower())
         if found is None:
+            self._refuse_metadata(name)
             names = [lake.name for lake in self.lakes.values()]
             raise LakeNotFound.named(name, where="this connection", candidates=names)
         return found
+
+    def owner_of_metadata(self, name: str) -> Lake | None:
+        """The lake whose catalog's own tables are read under that name."""
+        lowered = name.lower()
+        lakes = self.lakes.values()
+        return next((lake for lake in lakes if metadata_name(lake).lower() == lowered), None)
+
+    def _refuse_metadata(self, name: str) -> None:
+        owner = self.owner_of_metadata(name)
+        if owner is not None:
+            raise ReadOnlyLake(
+                f'"{name}" is the catalog of the lake "{owner.name}" itself: it is read-only, and '
+                "cannot be used or detached.",
+                hint=f"read it with SELECT … FROM {name}.ducklake_snapshot, or use the lake.",
+            )
 
     def current_lake(self) -> Lake:
         """The lake in use."""
@@ -106,6 +138,10 @@ class Session:
                 "No lake is in use.", hint="attach one and USE it, or write lake.schema.table."
             )
         return self.lake(self.current[0])
+
+    def use_none(self) -> None:
+        """USE memory: no lake is in use afterwards, so bare names are those of Spark."""
+        self.current = None
 
     def use(self, lake: str, schema: str | None = None) -> None:
         """Make a lake, and one of its schemas, the place where bare names are looked up."""
@@ -280,8 +316,11 @@ class Session:
         if home is not None or self.current is not None:
             lake = home[0] if home else self.current_lake()
             with self.reading(lake) as tx:
-                if tx.local.find_schema(name) is not None or name.lower() not in self.lakes:
+                if tx.local.find_schema(name) is not None:
                     return lake, name
+            if name.lower() not in self.lakes:
+                self._refuse_metadata(name)
+                return lake, name
         return self.lake(name), "main"
 
     @staticmethod

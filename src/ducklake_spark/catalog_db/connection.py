@@ -25,6 +25,7 @@ from ducklake_spark.catalog_db.failures import (
     SnapshotTaken,
     translate,
 )
+from ducklake_spark.catalog_db.query_log import CatalogLog, LoggedSession, QueryLog
 from ducklake_spark.catalog_db.statements import insert_inlined, select_sql
 from ducklake_spark.catalog_db.tables import Kind, Table
 from ducklake_spark.catalog_db.url import CatalogUrl, DatabaseKind
@@ -58,6 +59,7 @@ def open_database(
     metadata_schema: str | None = None,
     parameters: Mapping[str, str] = _NONE,
     busy_timeout_ms: int = 5000,
+    log: CatalogLog | None = None,
 ) -> Database:
     """Open a metadata database on the driver.
 
@@ -68,6 +70,7 @@ def open_database(
         metadata_schema: the schema that holds the tables, where the database has schemas.
         parameters: further words for the connection (PostgreSQL and MySQL).
         busy_timeout_ms: how long to wait for a lock of SQLite.
+        log: hears of every statement.
 
     Raises:
         DriverMissing, NotALake (no such file), CatalogLocked, CatalogUnreachable.
@@ -76,7 +79,7 @@ def open_database(
     load_driver(dialect)
     request = OpenRequest(url, read_only, create and not read_only, parameters, busy_timeout_ms)
     _check_file(request)
-    return Database(request, dialect, metadata_schema or dialect.default_schema)
+    return Database(request, dialect, metadata_schema or dialect.default_schema, log)
 
 
 def _check_file(request: OpenRequest) -> None:
@@ -109,7 +112,13 @@ class Database:
         round_trips: how often a request went out and its answer was waited for.
     """
 
-    def __init__(self, request: OpenRequest, dialect: Dialect, schema: str | None) -> None:
+    def __init__(
+        self,
+        request: OpenRequest,
+        dialect: Dialect,
+        schema: str | None,
+        log: CatalogLog | None = None,
+    ) -> None:
         self.url = request.url
         self.dialect = dialect
         self.schema = schema
@@ -117,6 +126,7 @@ class Database:
         self.trace: list[str] | None = None
         self.round_trips = 0
         self._request = request
+        self._log = log or QueryLog().of_catalog(str(request.url))
         self._lock = threading.RLock()
         self._in_transaction = False
         self._batched = False
@@ -359,7 +369,8 @@ class Database:
 
     def _connect(self) -> Session:
         try:
-            return self.dialect.connect(self._request)
+            session = self.dialect.connect(self._request)
+            return LoggedSession(session, self._log, self.url.mask)
         except Exception as error:
             known = self._translated(error)
             if known is error:

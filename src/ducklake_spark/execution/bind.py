@@ -18,7 +18,7 @@ from ducklake_spark.execution.functions import call_function
 from ducklake_spark.execution.macros import MacroFinder, expand_macros, expand_table_macro
 from ducklake_spark.execution.readers import READERS, reader_of_path
 from ducklake_spark.execution.sources import source_frame
-from ducklake_spark.execution.system import system_table
+from ducklake_spark.execution.system import system_function, system_table
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import MacroEntry, SchemaEntry, ViewEntry
 from ducklake_spark.model.names import quote_identifier
@@ -196,6 +196,9 @@ class _Binder(MacroFinder):
         reader = reader_of_path(reference.parts[0]) if len(reference.parts) == 1 else None
         if reader is not None:
             return self._relation(READERS[reader](self.con, reference.parts, {}))
+        system = system_function(self.con, reference.parts[0].lower())
+        if len(reference.parts) == 1 and system is not None:
+            return self._relation(self.con.result(system()).frame)
         name = ".".join("`" + part.replace("`", "``") + "`" for part in reference.parts)
         if not self._spark_has(name):
             raise error

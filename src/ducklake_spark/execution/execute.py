@@ -18,8 +18,9 @@ from ducklake_spark.execution.explain import explain_frame
 from ducklake_spark.execution.functions import call_lake_function
 from ducklake_spark.execution.insert import create_table, insert
 from ducklake_spark.execution.parameters import Params, bind_parameters, number_marks
+from ducklake_spark.execution.pragmas import pragma
 from ducklake_spark.execution.secrets import create_secret, drop_secret, resolve_secret
-from ducklake_spark.execution.settings import apply_to_lakes, pragma, reset_setting, set_setting
+from ducklake_spark.execution.settings import apply_to_lakes, reset_setting, set_setting
 from ducklake_spark.execution.sources import attach_source, detach_source
 from ducklake_spark.execution.system import seen_lakes, system_table
 from ducklake_spark.execution.variables import (
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 Outcome = DataFrame | Result
 _NOTHING = RowSet(())
+_SECRET_WORDS = ("secret", "password", "token", "key")
 
 
 def execute(
@@ -56,11 +58,21 @@ def execute(
     if not statements:
         raise InvalidInput("The text holds no statement.")
     outcome: Outcome = con.result(_NOTHING)
+    con.log.note_query(_loggable(text, statements))
     for index, statement in enumerate(statements, 1):
         # As in DuckDB, the parameters of a text are those of its last statement.
         given = params if index == len(statements) else None
         outcome = run(con, _bound(con, statement, given))
     return outcome
+
+
+def _loggable(text: str, statements: list[st.Statement]) -> str:
+    """The text for the log, which no secret may enter."""
+    for statement in statements:
+        name = statement.name.lower() if isinstance(statement, st.SetSetting) else ""
+        if isinstance(statement, st.CreateSecret) or any(word in name for word in _SECRET_WORDS):
+            return f"{type(statement).__name__} (its text is not logged)"
+    return text
 
 
 def _bound(con: Connection, statement: st.Statement, params: Params | None) -> st.Statement:
@@ -121,6 +133,17 @@ def _secret_alias(written: str, meant: str) -> str | None:
     return name if name and written != meant and ":" not in name else None
 
 
+def _is_memory(con: Connection, parts: tuple[str, ...]) -> bool:
+    """Whether the name is that of DuckDB's default database, which is here no lake at all."""
+    words = tuple(part.lower() for part in parts)
+    if words not in (("memory",), ("memory", "main")) or "memory" in con.lakes:
+        return False
+    if con.current is None:
+        return True
+    with con.reading(con.current_lake()) as tx:
+        return tx.local.find_schema(words[0]) is None
+
+
 def _detach(con: Connection, s: st.Detach) -> RowSet:
     if detach_source(con, s.name) or (s.if_exists and s.name.lower() not in con.lakes):
         return _NOTHING
@@ -129,6 +152,9 @@ def _detach(con: Connection, s: st.Detach) -> RowSet:
 
 
 def _use(con: Connection, s: st.Use) -> RowSet:
+    if _is_memory(con, s.parts):
+        con.use_none()
+        return _NOTHING
     if len(s.parts) == 1 and s.parts[0].lower() in con.lakes:
         con.use(s.parts[0])
     else:

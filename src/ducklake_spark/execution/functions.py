@@ -11,9 +11,12 @@ from ducklake_spark.errors import FunctionNotFound, InvalidInput, NotSupported
 from ducklake_spark.execution.compaction import COMPACTION_FUNCTIONS
 from ducklake_spark.execution.compute import compute_all
 from ducklake_spark.execution.lake_functions import LAKE_FUNCTIONS, NOT_YET
-from ducklake_spark.execution.readers import READERS, glob_files
+from ducklake_spark.execution.log_functions import LOG_FUNCTIONS
+from ducklake_spark.execution.pragmas import pragma_function
+from ducklake_spark.execution.readers import READERS, ask_parquet, glob_files
 from ducklake_spark.execution.system import system_function
 from ducklake_spark.operations.describe import RowSet
+from ducklake_spark.operations.parquet_info import PARQUET_QUESTIONS
 from ducklake_spark.sql.relations import TableFunctionCall
 
 if TYPE_CHECKING:
@@ -41,11 +44,18 @@ def call_lake_function(
     """The rows of a function about lakes: ``ducklake_x('lake', …)``, ``lake.x(…)`` or ``x(…)``."""
     name = parts[-1].lower()
     arguments, named = compute_all(con, arguments, named)
+    if name in LOG_FUNCTIONS and len(parts) == 1:
+        return LOG_FUNCTIONS[name](con, arguments, {k.lower(): v for k, v in named.items()})
     answer = system_function(con, name)
     if answer is not None:
         if arguments or named:
             raise InvalidInput(f"{name}() takes no arguments.")
         return answer()
+    question = pragma_function(name) if len(parts) == 1 else None
+    if question is not None:
+        return question(con, arguments)
+    if name in PARQUET_QUESTIONS and len(parts) == 1:
+        return ask_parquet(name, arguments, named)
     if name == "glob" and len(parts) == 1:
         return glob_files(con, arguments, named)
     plain = name.removeprefix("ducklake_")

@@ -14,6 +14,7 @@ from ducklake_spark.errors import DataFileError, InvalidInput, MissingDataFile, 
 from ducklake_spark.model.paths import is_url
 from ducklake_spark.model.types import parse_sql_type
 from ducklake_spark.operations.describe import RowSet
+from ducklake_spark.operations.parquet_info import ask_footers
 from ducklake_spark.operations.read_files import read_typed_parquet
 from ducklake_spark.options import parse_boolean
 from ducklake_spark.spark.carriers import carrier_type
@@ -50,6 +51,12 @@ def glob_files(con: Connection, arguments: Arguments, named: Named) -> RowSet:
     """glob('pattern'): the names of files, without an error when there are none."""
     _refuse("glob", named)
     return RowSet((("file", "VARCHAR"),), tuple((f,) for f in find_files(_patterns(arguments))))
+
+
+def ask_parquet(function: str, arguments: Arguments, named: Named) -> RowSet:
+    """parquet_metadata('pattern') and its kin: what the footers of files say."""
+    _refuse(function, named)
+    return ask_footers(function, _paths(arguments))
 
 
 def reader_of_path(path: str) -> str | None:

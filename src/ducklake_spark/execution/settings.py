@@ -1,10 +1,9 @@
-"""SET, RESET, PRAGMA and current_setting()."""
+"""SET, RESET, current_setting() and duckdb_settings()."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib.metadata import version as package_version
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import exp
@@ -12,7 +11,6 @@ from sqlglot import exp
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.errors import InvalidInput, NotSupported, UnknownOption, did_you_mean
 from ducklake_spark.execution.engine_settings import (
-    ENGINE_PRAGMAS,
     ENGINE_SETTINGS,
     REFUSED_SETTINGS,
 )
@@ -156,20 +154,19 @@ def current_setting(con: Connection, name: str) -> Any:
     )
 
 
-def pragma(con: Connection, s: st.Pragma) -> RowSet:
-    """PRAGMA name = value is SET; a few ask questions; those of DuckDB's engine do nothing."""
-    if s.value is not None:
-        return set_setting(con, st.SetSetting(s.name, s.value))
-    if s.name in ENGINE_PRAGMAS or s.name in ENGINE_SETTINGS:
-        return _NOTHING
-    if s.name == "version":
-        shown = (("library_version", "VARCHAR"), ("source_id", "VARCHAR"))
-        return RowSet(shown, ((package_version("ducklake-spark"), "ducklake-spark"),))
-    if s.name == "database_list":
-        columns = (("seq", "BIGINT"), ("name", "VARCHAR"), ("file", "VARCHAR"))
-        lakes = enumerate(con.lakes.values())
-        return RowSet(columns, tuple((i, lake.name, str(lake.db.url)) for i, lake in lakes))
-    raise UnknownOption(
-        f'There is no PRAGMA "{s.name}".',
-        hint="SHOW TABLES, DESCRIBE and SHOW DATABASES answer what show_tables and table_info do.",
+def list_settings(con: Connection) -> RowSet:
+    """duckdb_settings(): those of lakes, and what SET has set."""
+    columns = (
+        *((name, "VARCHAR") for name in ("name", "value", "description", "input_type", "scope")),
+        ("aliases", "VARCHAR[]"),
     )
+    values = {name: setting.default for name, setting in LAKE_SETTINGS.items()} | con.settings
+    rows: tuple[tuple[Any, ...], ...] = tuple(
+        (name, None if value is None else _setting_text(value), "", "VARCHAR", "GLOBAL", [])
+        for name, value in sorted(values.items())
+    )
+    return RowSet(columns, rows)
+
+
+def _setting_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

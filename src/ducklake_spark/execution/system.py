@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
 from ducklake_spark.errors import DuckLakeError, SchemaNotFound, TableNotFound
 from ducklake_spark.execution.secrets import list_secrets
+from ducklake_spark.execution.settings import list_settings
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import ViewEntry
 from ducklake_spark.model.types import DataType
 from ducklake_spark.operations import system_tables
 from ducklake_spark.operations.describe import RowSet
-from ducklake_spark.operations.metadata import metadata_name, read_metadata_table
+from ducklake_spark.operations.metadata import read_metadata_table
+from ducklake_spark.operations.query_log import list_entries
 from ducklake_spark.operations.system_tables import SYSTEM_FUNCTIONS, SeenLake
 from ducklake_spark.spark.tags import type_of_field
 
@@ -23,10 +25,17 @@ if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
 
 
+_SESSION_TABLES: Final[Mapping[str, Callable[[Connection], RowSet]]] = {
+    "duckdb_secrets": list_secrets,
+    "duckdb_settings": list_settings,
+    "duckdb_logs": lambda con: list_entries(con.log),
+}
+
+
 def system_function(con: Connection, name: str) -> Callable[[], RowSet] | None:
     """What answers ``duckdb_tables()`` and its kin; None for other functions."""
-    if name == "duckdb_secrets":
-        return partial(list_secrets, con)
+    if name in _SESSION_TABLES:
+        return partial(_SESSION_TABLES[name], con)
     found = SYSTEM_FUNCTIONS.get(name)
     return None if found is None else lambda: found(seen_lakes(con))
 
@@ -35,9 +44,9 @@ def system_table(con: Connection, parts: Sequence[str]) -> RowSet | None:
     """The rows of a catalog table or of information_schema; None when the name is neither."""
     lowered = [part.lower() for part in parts]
     if len(parts) in (2, 3):
-        for lake in con.lakes.values():
-            if lowered[0] == metadata_name(lake).lower():
-                return _metadata(lake, parts)
+        owner = con.owner_of_metadata(parts[0])
+        if owner is not None:
+            return _metadata(owner, parts)
     if len(parts) >= 2 and lowered[-2] == "information_schema":
         found = system_tables.INFORMATION_SCHEMA.get(lowered[-1])
         if found is None:

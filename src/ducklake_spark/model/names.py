@@ -66,3 +66,21 @@ def make_uuid7(tail: bytes | None = None, *, middle: int | None = None) -> str:
     number |= 0x7 << 76 | bits >> 14 << 64  # version, and the upper 12 bits of the middle
     number |= 0b10 << 62 | (bits & 0x3FFF) << 48 | last  # variant, the lower 14 bits, the tail
     return str(uuid.UUID(int=number))
+
+
+def split_name(name: str) -> tuple[str, ...]:
+    """Parts of a dotted name; a part in double quotes may hold dots.
+
+    >>> split_name('shop."odd.name"')
+    ('shop', 'odd.name')
+    """
+    parts, current, quoted = [], "", False
+    for char in name:
+        if char == '"':
+            quoted = not quoted
+        elif char == "." and not quoted:
+            parts.append(current)
+            current = ""
+        else:
+            current += char
+    return (*parts, current)

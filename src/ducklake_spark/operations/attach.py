@@ -15,6 +15,7 @@ from ducklake_spark.catalog_db.initialize import (
     is_lake,
     normalize_data_path,
 )
+from ducklake_spark.catalog_db.query_log import QueryLog
 from ducklake_spark.catalog_db.url import CatalogUrl, parse_url
 from ducklake_spark.errors import InvalidInput, NotALake, NotSupported, UnknownOption, did_you_mean
 from ducklake_spark.lake import Lake
@@ -63,7 +64,10 @@ def parse_attach_options(options: Mapping[str, Any]) -> AttachOptions:
 
 def _check_time_travel(values: Mapping[str, Any], given: set[str]) -> None:
     if {"snapshot_version", "snapshot_time"} <= set(values):
-        raise InvalidInput("ATTACH takes SNAPSHOT_VERSION or SNAPSHOT_TIME, not both.")
+        raise InvalidInput(
+            "Cannot specify both VERSION and TIMESTAMP: ATTACH takes SNAPSHOT_VERSION or "
+            "SNAPSHOT_TIME, not both."
+        )
     past = {"snapshot_version", "snapshot_time"} & set(values)
     if past and ("read_write" in given or values.get("read_only") is False):
         raise InvalidInput(f"{past.pop().upper()} can only be used in read-only mode.")
@@ -112,10 +116,10 @@ def default_name(uri: str) -> str:
     return "ducklake"
 
 
-def open_lake(uri: str, name: str, options: AttachOptions) -> Lake:
+def open_lake(uri: str, name: str, options: AttachOptions, *, log: QueryLog | None = None) -> Lake:
     """Open the lake behind the URI, making it if that is allowed and there is none.
 
-    Nothing stays open and nothing is made when any check fails.
+    Nothing stays open and nothing is made when any check fails. `log` hears of every statement.
     """
     if options.encrypted:
         raise NotSupported(
@@ -136,6 +140,7 @@ def open_lake(uri: str, name: str, options: AttachOptions) -> Lake:
         metadata_schema=options.metadata_schema,
         parameters=options.metadata_parameters,
         busy_timeout_ms=options.busy_timeout,
+        log=(log or QueryLog()).of_catalog(name),
     )
     try:
         return _open(db, url, name, options, may_create=may_create)
@@ -207,6 +212,7 @@ def _data_path(lake: Lake, options: AttachOptions) -> str:
     if given == stored or options.override_data_path:
         return given
     raise InvalidInput(
-        f'DATA_PATH "{given}" does not match the data path "{stored}" of the lake "{lake.name}".',
+        f'DATA_PATH "{given}" does not match existing data path in the catalog: the lake '
+        f'"{lake.name}" has "{stored}".',
         hint="leave DATA_PATH out, or set OVERRIDE_DATA_PATH true to use it in this session.",
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ducklake_spark.catalog_db.statements import visible_at
 from ducklake_spark.catalog_db.tables import TABLE_STATS
 from ducklake_spark.commit.local import LocalState
 from ducklake_spark.lake import Lake
@@ -55,6 +56,10 @@ _DATABASES: Final = (
     ("tags", _TAGS),
     *_columns("internal:BOOLEAN type readonly:BOOLEAN encrypted:BOOLEAN cipher"),
     ("options", _TAGS),
+)
+_SIZES: Final = (
+    *_columns("database_name database_size block_size:BIGINT total_blocks:BIGINT"),
+    *_columns("used_blocks:BIGINT free_blocks:BIGINT wal_size memory_usage memory_limit"),
 )
 _SCHEMAS: Final = (
     *_columns("oid:BIGINT database_name database_oid:BIGINT schema_name comment"),
@@ -122,6 +127,43 @@ def databases(lakes: Sequence[SeenLake]) -> RowSet:
         for seen in lakes
     )
     return RowSet(_DATABASES, rows)
+
+
+def database_sizes(lakes: Sequence[SeenLake]) -> RowSet:
+    """PRAGMA database_size: the bytes of the files that each lake shows now."""
+    rows = tuple(
+        (seen.lake.name, _size_text(_file_bytes(seen)), 0, 0, 0, 0, "0 bytes", None, None)
+        for seen in lakes
+    )
+    return RowSet(_SIZES, rows)
+
+
+def _file_bytes(seen: SeenLake) -> int:
+    """Files of the newest snapshot; the lake's, for changes not committed have no size yet."""
+    db, total = seen.lake.db, 0
+    snapshot = seen.lake.latest().snapshot_id
+    for name in ("ducklake_data_file", "ducklake_delete_file"):
+        rows = db.fetch(
+            f"SELECT sum(file_size_bytes) FROM {db.table(name)} WHERE {visible_at()}",
+            (snapshot, snapshot),
+        )
+        total += int(rows[0][0] or 0)
+    return total
+
+
+def _size_text(size: int) -> str:
+    """DuckDB's text of a number of bytes.
+
+    >>> _size_text(12), _size_text(12376)
+    ('12 bytes', '12.0 KiB')
+    """
+    if size < 1024:
+        return f"{size} bytes"
+    amount, unit = size, 0
+    while amount >= 1024 * 1024:
+        amount, unit = amount // 1024, unit + 1
+    # Tenths are cut, not rounded, as DuckDB does.
+    return f"{amount // 1024}.{amount % 1024 * 10 // 1024} {('KiB', 'MiB', 'GiB', 'TiB')[unit]}"
 
 
 def schemas(lakes: Sequence[SeenLake]) -> RowSet:

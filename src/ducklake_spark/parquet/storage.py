@@ -160,6 +160,8 @@ def _locate(path: str) -> tuple[Any, str]:
 def _storage_errors(action: str, path: str) -> Iterator[None]:
     try:
         yield
+    except DataFileError:
+        raise
     except FileNotFoundError as error:
         raise MissingDataFile(f'Cannot {action} "{path}": it does not exist.') from error
     except (OSError, pa.ArrowException) as error:

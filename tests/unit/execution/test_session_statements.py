@@ -10,6 +10,7 @@ from ducklake_spark.errors import (
     InvalidInput,
     NotFound,
     NotSupported,
+    ReadOnlyLake,
     UnknownOption,
 )
 from ducklake_spark.execution.parameters import number_marks
@@ -156,3 +157,63 @@ def test_secrets_of_object_stores_and_lasting_ones_are_refused(con):
 def test_an_unknown_function_is_not_found(con, text):
     with pytest.raises(FunctionNotFound):
         con.sql(text)
+
+
+def test_use_memory_leaves_no_lake_in_use_so_that_it_can_be_detached(con):
+    con.sql("USE memory; DETACH lake")
+    assert con.current is None
+    assert con.lakes == {}
+
+
+def test_a_schema_of_the_name_memory_is_used_as_any_other(con):
+    con.sql("CREATE SCHEMA memory; USE memory")
+    assert con.current == ("lake", "memory")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DETACH __ducklake_metadata_lake",
+        "USE __ducklake_metadata_lake",
+        "CREATE TABLE __ducklake_metadata_lake.x (i INTEGER)",
+        "DROP TABLE __ducklake_metadata_lake.main.ducklake_snapshot",
+        "CREATE SCHEMA __ducklake_metadata_lake.x",
+        "COMMENT ON TABLE __ducklake_metadata_lake.ducklake_snapshot IS 'x'",
+    ],
+)
+def test_the_catalog_of_a_lake_itself_can_only_be_read(con, statement):
+    with pytest.raises(ReadOnlyLake, match="read-only"):
+        con.sql(statement)
+
+
+def test_the_catalog_cannot_have_the_name_of_a_lake(con, tmp_path):
+    with pytest.raises(AlreadyExists, match="METADATA_CATALOG"):
+        con.sql(f"ATTACH 'ducklake:{tmp_path}/x.db' AS x (METADATA_CATALOG 'x')")
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_attach_or_replace_puts_another_lake_in_the_place_of_one(con, tmp_path):
+    with pytest.raises(AlreadyExists, match="already exists"):
+        con.sql(f"ATTACH 'ducklake:{tmp_path}/x.db' AS lake")
+    con.sql("CREATE SCHEMA gone")
+    con.sql(f"ATTACH OR REPLACE 'ducklake:{tmp_path}/x.db' AS lake")
+    assert rows(con.sql("SHOW SCHEMAS FROM lake")) == [("main",)]
+
+
+def test_settings_show_what_set_has_set(con):
+    con.sql("SET ducklake_max_retry_count = 7")
+    shown = {row[0]: row[1] for row in con.sql("CALL duckdb_settings()")._rows}
+    assert shown["ducklake_max_retry_count"] == "7"
+    assert shown["ducklake_retry_wait_ms"] == "100"
+
+
+def test_pragmas_ask_as_statements_and_as_functions(con):
+    con.sql("CREATE TABLE t (i INTEGER NOT NULL, s VARCHAR DEFAULT 'x')")
+    expected = [(0, "i", "INTEGER", True, None, False), (1, "s", "VARCHAR", False, "'x'", False)]
+    assert rows(con.sql("PRAGMA table_info('t')")) == expected
+    assert rows(con.sql("PRAGMA table_info(lake.main.t)")) == expected
+    assert rows(con.sql("CALL pragma_table_info('t')")) == expected
+    assert rows(con.sql("PRAGMA database_size"))[0][:2] == ("lake", "0 bytes")
+    assert rows(con.sql("PRAGMA show_tables")) == [("t",)]
+    with pytest.raises(UnknownOption, match="storage_inf"):
+        con.sql("PRAGMA storage_inf('t')")
