@@ -115,7 +115,12 @@ class NotFound(DuckLakeError, LookupError):
         if hint is None and known:
             shown = ", ".join(f'"{c}"' for c in sorted(known)[:8])
             hint = f"there are {shown}{', …' if len(known) > 8 else ''}."
-        return cls(f'{cls.kind} "{name}" does not exist in {where}.', hint=hint)
+        place = where if where.startswith("at ") else f"in {where}"
+        return cls(f"{cls._named(name)} does not exist {place}.", hint=hint)
+
+    @classmethod
+    def _named(cls, name: str) -> str:
+        return f'{cls.kind} "{name}"'
 
 
 class LakeNotFound(NotFound):
@@ -134,6 +139,11 @@ class TableNotFound(NotFound):
     """No such table or view."""
 
     kind = "Table"
+
+    @classmethod
+    def _named(cls, name: str) -> str:
+        # DuckDB's words, for which people search.
+        return f"{cls.kind} with name {name}"
 
 
 class ColumnNotFound(NotFound):

@@ -381,7 +381,7 @@ def _find_past_table(
     lake: Lake, state: CatalogState, schema_name: str, name: str, snapshot_id: int
 ) -> TableEntry:
     schema = state.find_schema(schema_name)
-    where = f'lake "{lake.name}" at snapshot {snapshot_id}'
+    where = f'at version {snapshot_id} of lake "{lake.name}"'
     if schema is None:
         known = [s.name for s in state.schemas.values()]
         raise SchemaNotFound.named(schema_name, where=where, candidates=known)

@@ -70,14 +70,17 @@ def load_snapshot_at_time(db: Database, moment: dt.datetime) -> Snapshot:
     """The newest snapshot that is not younger than `moment`; a naive time is taken as UTC."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=dt.timezone.utc)
-    # Compared here and not in SQL: SQLite keeps times as text of varying length.
-    rows = db.fetch(f"SELECT snapshot_id, snapshot_time FROM {db.table('ducklake_snapshot')}")
-    candidates = [row[0] for row in rows if db.decode("timestamptz", row[1]) <= moment]
-    if not candidates:
+    # From the newest on, along the primary key, so that the first one that fits ends the search.
+    rows = db.fetch(
+        f"SELECT {_COLUMNS} FROM {db.table('ducklake_snapshot')} "
+        f"WHERE {db.not_after('snapshot_time')} ORDER BY snapshot_id DESC LIMIT 1",
+        (moment,),
+    )
+    if not rows:
         raise SnapshotNotFound(
             f"No snapshot is as old as {moment.isoformat(sep=' ')}.", hint=_available(db)
         )
-    return load_snapshot_at_version(db, max(candidates))
+    return read_snapshot(db, rows[0])
 
 
 def load_snapshots(db: Database) -> list[SnapshotRecord]:

@@ -147,6 +147,10 @@ class Database:
         """A fetched value as int, bool, str or aware UTC datetime."""
         return self.dialect.decode(kind, value)
 
+    def not_after(self, column: str) -> str:
+        """The clause, with a mark for a moment, that keeps the rows whose time is not later."""
+        return self.dialect.not_after(column)
+
     def has_table(self, name: str) -> bool:
         """Whether the metadata database has that table."""
         where = (self.schema, name) if self.dialect.default_schema else (name,)

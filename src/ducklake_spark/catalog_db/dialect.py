@@ -88,6 +88,7 @@ class Dialect:
         encode_inlined: the parameter for `inlined_mark` from text as `inlined_text` gives it.
         queue_writers: statements that make a writer wait for others of this package before it
             reads; given the schema of the catalog. Correctness does not rest on them.
+        not_after: SQL with one ``?``, for a time, that keeps the rows whose column is not later.
     """
 
     name: DatabaseKind
@@ -114,6 +115,7 @@ class Dialect:
     inlined_mark: Callable[[DataType], str]
     encode_inlined: Callable[[DataType, str | None], Any]
     queue_writers: Callable[[str], tuple[str, ...]] = lambda schema: ()
+    not_after: Callable[[str], str] = lambda column: f"{column} <= ?"
 
 
 def dialect_of(kind: DatabaseKind) -> Dialect:

@@ -217,4 +217,5 @@ DIALECT: Final = Dialect(
     inlined_text=_inlined_text,
     inlined_mark=_inlined_mark,
     encode_inlined=lambda kind, text: text,
+    not_after=lambda column: f"{column} <= CAST(? AS TIMESTAMP WITH TIME ZONE)",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sqlite3
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -15,13 +16,21 @@ from ducklake_spark.catalog_db.dialect import (
     inlines_plain_types,
     values_insert,
 )
-from ducklake_spark.catalog_db.values import decode_value, encode_as_text
+from ducklake_spark.catalog_db.values import decode_value, encode_as_text, parse_timestamp
 from ducklake_spark.errors import UnknownOption
 from ducklake_spark.model.types import DataType, ScalarType
 
 _WHOLE_NUMBERS: Final = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
+_MICROS: Final = "ducklake_micros"
+_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+_MICROSECOND: Final = dt.timedelta(microseconds=1)
 # Result codes of SQLite; the driver names them from Python 3.11 on only.
 _BUSY, _LOCKED, _PRIMARY_KEY, _UNIQUE = 5, 6, 1555, 2067
+
+
+def _micros(text: str | None) -> int | None:
+    """Text of a time, whatever its length and offset, as a number that can be compared."""
+    return None if text is None else (parse_timestamp(text) - _EPOCH) // _MICROSECOND
 
 
 class SqliteSession:
@@ -42,6 +51,7 @@ class SqliteSession:
         )
         try:
             self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+            self._connection.create_function(_MICROS, 1, _micros, deterministic=True)
         except sqlite3.Error:
             self._connection.close()
             raise
@@ -154,4 +164,5 @@ DIALECT: Final = Dialect(
     inlined_text=_inlined_text,
     inlined_mark=lambda kind: "?",
     encode_inlined=_encode_inlined,
+    not_after=lambda column: f"{_MICROS}({column}) <= {_MICROS}(?)",
 )

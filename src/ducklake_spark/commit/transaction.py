@@ -151,7 +151,8 @@ class Transaction:
             raise failure
         raise CommitRetriesExceeded(
             f"The commit was tried {self._retry.max_retry_count + 1} times, and each time another "
-            "writer was first.",
+            f"writer was first. Exceeded the maximum retry count of {self._retry.max_retry_count} "
+            "set by the ducklake_max_retry_count setting.",
             hint="try again, or raise the setting ducklake_max_retry_count.",
         ) from failure
 

@@ -175,6 +175,11 @@ def _comment_target(
     view = tx.local.find_view(schema.schema_id, name)
     if view is not None and kind != "table":
         return view
+    table = tx.local.find_table(schema.schema_id, name)
+    if kind == "view" and table is not None:
+        raise InvalidInput(f'"{name}" is a table, not a view.', hint="use COMMENT ON TABLE.")
+    if kind == "table" and view is not None:
+        raise InvalidInput(f'"{name}" is a view, not a table.', hint="use COMMENT ON VIEW.")
     if kind == "view":
         raise _missing_view(tx, schema, name)
     return con.find_table(tx, lake, schema_name, name)[1]

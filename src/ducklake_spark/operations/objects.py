@@ -103,6 +103,12 @@ def create_table(
         tx.stage(DropTable(existing.table_id, schema.name, existing.name))
     elif existing is not None or tx.local.find_view(schema.schema_id, name) is not None:
         kind = "Table" if existing is not None else "View"
+        if or_replace:
+            raise AlreadyExists(
+                f'Cannot replace "{name}" in schema "{schema.name}": it is of type {kind}, trying '
+                "to replace with type Table.",
+                hint="drop the view first.",
+            )
         raise AlreadyExists(
             f'{kind} with name "{name}" already exists in schema "{schema.name}".',
             hint="use CREATE TABLE IF NOT EXISTS, or CREATE OR REPLACE TABLE.",
@@ -130,7 +136,11 @@ def drop_table(
     table = tx.local.find_table(schema.schema_id, name)
     if table is None:
         if tx.local.find_view(schema.schema_id, name) is not None:
-            raise InvalidInput(f'"{name}" is a view, not a table.', hint="use DROP VIEW.")
+            raise InvalidInput(
+                f'Cannot drop "{name}": it is of type View, trying to drop type Table; it is a '
+                "view, not a table.",
+                hint="use DROP VIEW.",
+            )
         if if_exists:
             return
         raise missing

@@ -31,7 +31,10 @@ def create_view(
     """CREATE VIEW: the text is DuckDB's dialect."""
     existing = tx.local.find_view(schema.schema_id, name)
     if tx.local.find_table(schema.schema_id, name) is not None:
-        raise AlreadyExists(f'A table with the name "{name}" already exists.')
+        replacing = " is of type Table, trying to replace with type View" if or_replace else ""
+        raise AlreadyExists(
+            f'Table with name "{name}" already exists{replacing}.', hint="choose another name."
+        )
     if existing is not None:
         if if_not_exists:
             return
@@ -68,7 +71,11 @@ def drop_view(
     if view is not None:
         tx.stage(DropView(view.view_id, schema.name, view.name))
     elif tx.local.find_table(schema.schema_id, name) is not None:
-        raise InvalidInput(f'"{name}" is a table, not a view.', hint="use DROP TABLE.")
+        raise InvalidInput(
+            f'Cannot drop "{name}": it is of type Table, trying to drop type View; it is a table, '
+            "not a view.",
+            hint="use DROP TABLE.",
+        )
     elif not if_exists:
         raise missing
 
@@ -92,7 +99,8 @@ def create_macro(
             return
         if not or_replace:
             raise AlreadyExists(
-                f'Macro with name "{name}" already exists.', hint="use CREATE OR REPLACE MACRO."
+                f'{"Table " * is_table}Macro Function with name "{name}" already exists.',
+                hint="use CREATE OR REPLACE MACRO.",
             )
         tx.stage(DropMacro(existing))
     macro = MacroEntry(tx.local.provisional_id(), schema.schema_id, name, tuple(implementations))

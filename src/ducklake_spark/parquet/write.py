@@ -232,7 +232,7 @@ def _open_writer(
         schema,
         version="2.6",  # older ones have neither nanoseconds nor unsigned integers
         data_page_version="2.0" if layout.parquet_version == "V2" else "1.0",
-        compression=layout.compression,
+        compression="none" if layout.compression == "uncompressed" else layout.compression,
         compression_level=layout.compression_level,
         write_statistics=bounded,
         use_compliant_nested_type=True,

@@ -162,13 +162,15 @@ def _column_not_found(error: Exception, action: str) -> DuckLakeError:
     proposals = [_dotted(text) for text in str(told.get("proposal", "")).split(", ")]
     bare = {text.rpartition(".")[2]: text for text in proposals}
     near = did_you_mean(name, proposals) or did_you_mean(name.rpartition(".")[2], bare)
-    return errors.ColumnNotFound(f'Cannot {action}: column "{name}" does not exist.', hint=near)
+    missing = f'Referenced column "{name}" not found in FROM clause'
+    return errors.ColumnNotFound(f"Cannot {action}: {missing}.", hint=near)
 
 
 def _function_not_found(error: Exception, action: str) -> DuckLakeError:
     told: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
     name = _dotted(told.get("routineName", "")).lower()
-    return errors.FunctionNotFound(f'Cannot {action}: there is no function "{name}".')
+    missing = f"Scalar Function with name {name} does not exist!"
+    return errors.FunctionNotFound(f"Cannot {action}: {missing}")
 
 
 def _dotted(name: str) -> str:

@@ -137,7 +137,7 @@ def test_extra_columns_are_written_without_statistics(tmp_path):
     assert pq.read_table(file.path).to_pydict() == {"a": [7], "r": [42]}
 
 
-@pytest.mark.parametrize("codec", ["snappy", "zstd", "gzip", "lz4", "none"])
+@pytest.mark.parametrize("codec", ["snappy", "zstd", "gzip", "lz4", "none", "uncompressed"])
 def test_the_codec_is_the_one_asked_for(tmp_path, codec):
     schema = a_schema({"a": "INT"})
     (file,) = write(tmp_path, schema, a_batch(schema, a=[1] * 100), compression=codec)
