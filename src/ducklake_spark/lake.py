@@ -69,9 +69,7 @@ class Lake:
         """The objects that a snapshot shows."""
         version = snapshot.schema_version
         if version not in self._states:
-            self._states[version] = load_state(self.db, snapshot)
-            if len(self._states) > _CACHED_STATES:
-                self._states.popitem(last=False)
+            self._remember(load_state(self.db, snapshot))
         self._states.move_to_end(version)
         return self._states[version]
 
@@ -84,7 +82,14 @@ class Lake:
             snapshot=snapshot,
             retry=retry,
             remove_files=remove_files,
+            remember=self._remember,
         )
+
+    def _remember(self, state: CatalogState) -> None:
+        """Keep the state that a commit of ours has made: it need not be loaded."""
+        self._states[state.snapshot.schema_version] = state
+        if len(self._states) > _CACHED_STATES:
+            self._states.popitem(last=False)
 
     def settings(self) -> Settings:
         """The stored options, as they are now."""

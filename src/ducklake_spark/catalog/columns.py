@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ducklake_spark.catalog_db.connection import Database, Statement
@@ -47,6 +48,18 @@ class ColumnHistory:
     def schema_at(self, snapshot_id: int) -> Schema:
         """The columns as that snapshot saw them."""
         return build_schema(row for row in self.rows if row.visible_at(snapshot_id))
+
+    def with_rows(
+        self, snapshot_id: int, ended: AbstractSet[int], begun: Iterable[ColumnRow]
+    ) -> ColumnHistory:
+        """The history after a commit that ends the live rows of some columns and adds others."""
+        kept = (
+            replace(row, end_snapshot=snapshot_id)
+            if row.end_snapshot is None and row.column_id in ended
+            else row
+            for row in self.rows
+        )
+        return ColumnHistory((*kept, *begun))
 
     @property
     def next_column_id(self) -> int:

@@ -6,7 +6,7 @@ used. Both stay valid for every snapshot of the same schema version, so they are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -110,6 +110,28 @@ class CatalogState:
             (rows,) = self.db.fetch_batch([column_history_query(self.db, table_id)])
             self._histories[table_id] = read_column_history(self.db, rows)
         return self._histories[table_id]
+
+    def after(
+        self,
+        snapshot: Snapshot,
+        tables: Iterable[TableEntry],
+        histories: Mapping[int, ColumnHistory],
+    ) -> CatalogState:
+        """The state of the next snapshot, in which nothing but these tables is different."""
+        names = dict(self.tables)
+        for table in tables:
+            old = names[table.table_id]
+            if old.name != table.name:
+                names[table.table_id] = replace(
+                    old, name=table.name, begin_snapshot=snapshot.snapshot_id
+                )
+        return replace(
+            self,
+            snapshot=snapshot,
+            tables=names,
+            _entries={**self._entries, **{table.table_id: table for table in tables}},
+            _histories={**self._histories, **histories},
+        )
 
 
 Named = TypeVar("Named", TableName, ViewEntry, MacroEntry)

@@ -119,6 +119,10 @@ class LocalState:
             if table is not None:
                 yield table
 
+    def table(self, table_id: int) -> TableEntry:
+        """The table of that id."""
+        return self._tables.get(table_id) or self.base.table(table_id)
+
     def views(self) -> list[ViewEntry]:
         """Every view."""
         kept = {i: v for i, v in self.base.views.items() if i not in self._dropped}
@@ -217,7 +221,7 @@ class LocalState:
     def _alter(self, change: AlterTable) -> AlterTable:
         """Bring what is staged to the new columns; returns all that is done to them as one."""
         table_id = change.table.table_id
-        before = (self._tables.get(table_id) or self.base.table(table_id)).schema
+        before = self.table(table_id).schema
         committed = before if table_id < 0 else self.base.table(table_id).schema
         given = [i + 1 for i in (*before.by_id, *change.table.schema.by_id)]
         self._next_column_ids[table_id] = max(*given, self._next_column_ids.get(table_id, 0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 
 from ducklake_spark.catalog.state import CatalogState
 from ducklake_spark.catalog_db.connection import (
@@ -20,6 +20,7 @@ from ducklake_spark.commit.base import CommitBase, load_base
 from ducklake_spark.commit.change_log import format_changes
 from ducklake_spark.commit.conflicts import check_conflicts
 from ducklake_spark.commit.local import LocalState
+from ducklake_spark.commit.next_state import next_state
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.commit.rows import CommitRows
 from ducklake_spark.commit.summary import intent_of, log_changes
@@ -39,6 +40,8 @@ from ducklake_spark.model.changes import (
 )
 from ducklake_spark.model.compaction import MergeFiles, RewriteFiles
 from ducklake_spark.model.entities import Snapshot
+
+_SNAPSHOT = tuple(field.name for field in fields(Snapshot))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class Transaction:
         snapshot: Snapshot,
         retry: RetryPolicy,
         remove_files: Callable[[Iterable[str]], None],
+        remember: Callable[[CatalogState], None] = lambda _: None,
     ) -> None:
         self.db = db
         self.snapshot = snapshot
@@ -68,6 +72,8 @@ class Transaction:
         self.message: CommitMessage | None = None
         self._retry = retry
         self._remove_files = remove_files
+        self._remember = remember
+        self._overtaken = False  # whether others have committed since this transaction began
         self._written: list[str] = []
         self._doubtful: list[Snapshot] = []  # of attempts whose outcome is not known
 
@@ -117,6 +123,10 @@ class Transaction:
                 self.rollback()
             raise
         self._forget_unused_files()
+        if not self._overtaken:
+            state = next_state(self.local, snapshot)
+            if state is not None:
+                self._remember(state)
         return snapshot
 
     def rollback(self) -> None:
@@ -169,6 +179,7 @@ class Transaction:
                 return base.sent  # it did happen
             doubtful.clear()  # another took the number: it did not, and never will
         self._check(base)
+        self._overtaken = base.latest.snapshot_id != self.snapshot.snapshot_id
         commit = CommitRows(self.db, base, history=self.local.base.history)
         apply_changes(commit, self.local.changes)
         snapshot = Snapshot(*commit.snapshot_values(dt.datetime.now(dt.timezone.utc)))
@@ -188,7 +199,7 @@ class Transaction:
     def _statements(self, commit: CommitRows, snapshot: Snapshot) -> list[Statement]:
         """All that the commit writes, in an order that makes others wait, not fail."""
         message = self.message or CommitMessage()
-        commit.insert("ducklake_snapshot", *astuple(snapshot))
+        commit.insert("ducklake_snapshot", *(getattr(snapshot, name) for name in _SNAPSHOT))
         commit.insert(
             "ducklake_snapshot_changes",
             commit.snapshot_id,
