@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import ducklake_spark
 from support.catalogs import catalog_differences
 from support.invariants import check_catalog
-from support.rows import same_rows
 
 pytestmark = pytest.mark.interop
 
