@@ -81,7 +81,10 @@ def _without_ids(db: Database, table: str, rows: list[tuple]) -> list[tuple]:
     ids = [index for index, name in enumerate(kept) if name.endswith("_file_id")]
     place = kept.index("data_file_id")
     described = [
-        (files.get(row[place], "gone"), *(value for index, value in enumerate(row) if index not in ids))
+        (
+            files.get(row[place], "gone"),
+            *(value for index, value in enumerate(row) if index not in ids),
+        )
         for row in rows
     ]
     return sorted(described, key=repr)
