@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ducklake_spark.catalog_db.connection import Database, Statement
@@ -46,8 +47,34 @@ class ColumnHistory:
     rows: tuple[ColumnRow, ...]
 
     def schema_at(self, snapshot_id: int) -> Schema:
-        """The columns as that snapshot saw them."""
+        """The columns as that snapshot saw them; see `changes` for one before the first."""
+        if snapshot_id < self.first_snapshot:
+            return self._first_schema()
         return build_schema(row for row in self.rows if row.visible_at(snapshot_id))
+
+    @cached_property
+    def first_snapshot(self) -> int:
+        """The snapshot that made the table."""
+        return min(row.begin_snapshot for row in self.rows)
+
+    @property
+    def changes(self) -> set[int]:
+        """The snapshots at which a column came, went or changed.
+
+        The one before the table's first stands for the columns that files of the first have for
+        sure: the commit that made the table may have altered it too.
+        """
+        ends = {row.end_snapshot for row in self.rows if row.end_snapshot is not None}
+        return {self.first_snapshot - 1} | {row.begin_snapshot for row in self.rows} | ends
+
+    def _first_schema(self) -> Schema:
+        # A column that was changed has left a row that nobody sees; one that shows a default to
+        # older rows may have come late.
+        first = self.first_snapshot
+        rows = {row.column_id: row for row in self.rows if row.begin_snapshot == first}
+        unseen = [row for row in self.rows if row.begin_snapshot == row.end_snapshot == first]
+        rows |= {row.column_id: row for row in unseen}
+        return build_schema(row for row in rows.values() if row.initial_default is None)
 
     def with_rows(
         self, snapshot_id: int, ended: AbstractSet[int], begun: Iterable[ColumnRow]

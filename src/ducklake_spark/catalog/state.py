@@ -96,7 +96,7 @@ class CatalogState:
             self._entries[table_id] = replace(
                 _entry(self.tables[table_id], history.schema_at(at)),
                 # The row of a renamed table begins with its new name.
-                begin_snapshot=min(row.begin_snapshot for row in history.rows),
+                begin_snapshot=history.first_snapshot,
                 partition=_partition(partition),
                 sort=_sort(sort),
                 comment=self.comments.get(table_id),

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from ducklake_spark.commit.apply_objects import RESERVED_COLUMNS
 from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import AlreadyExists, InvalidInput, NotSupported
 from ducklake_spark.lake import Lake
@@ -18,7 +17,7 @@ from ducklake_spark.model.entities import SchemaEntry, SortSpec, TableEntry
 from ducklake_spark.model.schema import Default, build_column
 from ducklake_spark.model.types import DataType, ListType, MapType, StructType
 from ducklake_spark.operations.nulls import check_no_nulls
-from ducklake_spark.operations.objects import NewColumn, check_column
+from ducklake_spark.operations.objects import NewColumn, check_column, check_reserved
 from ducklake_spark.operations.read import TableVersion
 
 
@@ -183,9 +182,5 @@ def _check_new(table: TableEntry, column: NewColumn) -> None:
 
 
 def _check_reserved(lake: Lake, table: TableEntry, name: str) -> None:
-    if name.lower() in RESERVED_COLUMNS and _may_inline(lake, table):
-        raise InvalidInput(
-            f'The column name "{name}" is reserved by DuckLake while small inserts are kept in '
-            "the metadata database.",
-            hint="choose another name, or set the option data_inlining_row_limit to 0.",
-        )
+    if _may_inline(lake, table):
+        check_reserved(name)

@@ -117,8 +117,6 @@ def plan_rewrites(
     mappings = [file.mapping_id for file in members if file.mapping_id is not None]
     names = load_name_mappings(db, mappings)
     clean = load_columns_without_nan(db, table.table_id, [f.data_file_id for f in members])
-    ends = {row.end_snapshot for row in history.rows if row.end_snapshot is not None}
-    changed_at = {row.begin_snapshot for row in history.rows} | ends
     rewrites = []
     for group in groups:
         # As of the time when its files were written: older columns are not to get lost.
@@ -129,7 +127,7 @@ def plan_rewrites(
             [candidate.file for candidate in group],
             schema_at=history.schema_at,
             mappings=names,
-            changed_at=changed_at,
+            changed_at=history.changes,
             stored_types=load_stored_types,
         )
         reads = {

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ducklake_spark.commit.apply_objects import RESERVED_COLUMNS
 from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import (
     AlreadyExists,
@@ -125,6 +126,8 @@ def create_table(
         begin_snapshot=tx.snapshot.snapshot_id,
     )
     inline = lake.effective_inlining_limit(schema.schema_id) > 0
+    for column in columns if inline else ():
+        check_reserved(column.name)
     tx.stage(CreateTable(entry, schema.name, inline))
     return entry
 
@@ -174,6 +177,16 @@ def _check_columns(table: str, columns: Sequence[NewColumn]) -> None:
             raise InvalidInput(f'Column with name "{column.name}" already exists in "{table}".')
         seen.add(column.name.lower())
         check_column(table, column)
+
+
+def check_reserved(name: str) -> None:
+    """Refuse a column's name that tables of inlined rows have for themselves."""
+    if name.lower() in RESERVED_COLUMNS:
+        raise InvalidInput(
+            f'Column name "{name}" is reserved by DuckLake for internal use while small inserts '
+            "are kept in the metadata database.",
+            hint="choose another name, or set the option data_inlining_row_limit to 0.",
+        )
 
 
 def check_column(table: str, column: NewColumn) -> None:

@@ -167,9 +167,7 @@ def _changed_at(version: TableVersion) -> set[int]:
     points = set(_uncommitted_schemas(version))
     if version.table.table_id < 0:
         return points
-    rows = version.state.history(version.table.table_id).rows
-    ends = {row.end_snapshot for row in rows if row.end_snapshot is not None}
-    return points | {row.begin_snapshot for row in rows} | ends
+    return points | version.state.history(version.table.table_id).changes
 
 
 def _uncommitted_schemas(version: TableVersion) -> dict[int, Schema]:

@@ -99,17 +99,19 @@ def load_history(
         schema_at: the table's schema at an earlier snapshot.
         begins: the snapshots with which the table's files began.
         changed_at: the snapshots that changed columns of the table. Without it every snapshot
-            that added a file, and the one before, is asked for its schema.
+            that added a file, and the one before, is asked for its schema. The snapshot before
+            the table's first stands for the columns that it was made with, in case the same
+            commit has changed them.
     """
     first = table.begin_snapshot
     if changed_at is None:
         ages = set(begins)
-        wanted = {first} | ages | {age - 1 for age in ages}
+        wanted = {first} | {age for age in ages | {age - 1 for age in ages} if age >= first}
     else:
         wanted = {first} | set(changed_at)
     points: list[int] = []
     versions: list[Schema] = []
-    for point in sorted(point for point in wanted if point >= first):
+    for point in sorted(wanted):
         schema = schema_at(point)
         if not versions or schema != versions[-1]:
             points.append(point)
