@@ -14,7 +14,7 @@ from ducklake_spark.operations.cleanup import cleanup_old_files
 from ducklake_spark.operations.expire import expire_snapshots
 from ducklake_spark.operations.orphans import delete_orphaned_files
 from ducklake_spark.parquet import storage, write
-from support.writing import Writer, open_session, transaction
+from support.writing import Keeper, Writer, open_session, transaction
 
 if TYPE_CHECKING:
     from ducklake_spark.catalog_db.connection import Database
@@ -103,6 +103,27 @@ def remove_all(lake: Lake) -> None:
     expire_snapshots(lake, older_than=dt.datetime.now(dt.timezone.utc))
     cleanup_old_files(lake, cleanup_all=True)
     delete_orphaned_files(lake, cleanup_all=True)
+
+
+def die_while_compacting(location: LakeLocation, at: int) -> None:
+    """Flush and merge a lake, and be killed at a statement or a file."""
+    death = Death(at)
+    session = open_session(location)
+    session.current_lake().db.trace = death
+    create, close = write.create_file, write.OpenFile.close
+
+    def create_file(path: str) -> Any:
+        death.append(path)
+        return create(path)
+
+    def close_file(file: Any) -> Any:
+        written = close(file)
+        death.append(written.path)
+        return written
+
+    write.create_file, write.OpenFile.close = create_file, close_file
+    Keeper(session).flush()
+    Keeper(session).merge()
 
 
 def append_many(location: LakeLocation, number: int, commits: int, start: Any) -> None:
