@@ -346,14 +346,11 @@ class Connection(Session):
 
         maintain(self, self._lake(lake), progress)
 
-    def _lake(self, name: str | None) -> Lake:
-        return self.lake(name) if name else self.current_lake()
-
     def check(
         self,
         lake: str | None = None,
         *,
-        progress: Callable[[int, int | None], None] | None = None,
+        progress: Progress | None = None,
     ) -> Result:
         """Verify a lake from its catalog to its bytes; no rows if all is well.
 
@@ -366,8 +363,10 @@ class Connection(Session):
         """
         from ducklake_spark.execution.cleaning_functions import check
 
-        found = self.lake(lake) if lake else self.current_lake()
-        return self.result(check(self, found, progress))
+        return self.result(check(self, self._lake(lake), progress))
+
+    def _lake(self, name: str | None) -> Lake:
+        return self.lake(name) if name else self.current_lake()
 
     def sql(
         self,

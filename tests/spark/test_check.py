@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import ducklake_spark
 from ducklake_spark.errors import InvalidInput
+from support.histories import write_rich_history
 from support.lakes import make_location
 from support.writing import table_files
 
@@ -68,3 +71,29 @@ def test_removal_as_statements(con, place):
     assert con.sql("CALL ducklake_delete_orphaned_files('lake', cleanup_all => true)").count() == 0
     assert con.sql("SELECT count(*) FROM t").collect()[0][0] == 1001
     assert con.check().collect() == []
+
+
+@pytest.mark.interop
+def test_nothing_is_found_after_our_own_maintenance(spark, place, tmp_path):
+    """Deletes and inlined rows by the extension; altered, added to, flushed and merged by us."""
+    with place.oracle() as oracle:
+        write_rich_history(oracle)
+    foreign = tmp_path / "foreign.parquet"
+    pq.write_table(pa.table({"k": [1, 2], "v": ["a", None]}), foreign)
+    with ducklake_spark.connect(place.uri, spark=spark, alias="lake") as con:
+        con.sql("ALTER TABLE small ADD COLUMN extra VARCHAR DEFAULT 'none'")
+        con.sql("INSERT INTO small VALUES (6, 'f', 60, 'x')")
+        con.sql("ALTER TABLE whole ALTER i TYPE BIGINT")
+        con.sql("INSERT INTO whole SELECT id, 'late' FROM range(20) r(id)")
+        con.sql(f"CALL ducklake_add_data_files('lake', 'added', '{foreign}')")
+        con.flush_inlined_data()
+        assert con.check().collect() == []
+        con.merge_adjacent_files()
+        con.rewrite_data_files(delete_threshold=0.01)
+        assert con.check().collect() == []
+        con.expire_snapshots(older_than="2999-01-01")
+        con.cleanup_old_files(cleanup_all=True)
+        assert con.delete_orphaned_files(cleanup_all=True).collect() == []
+        assert con.check().collect() == []
+    with place.oracle() as oracle:
+        assert oracle.sql("SELECT count(*) FROM t") == [(119,)]

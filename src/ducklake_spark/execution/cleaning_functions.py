@@ -11,10 +11,12 @@ from ducklake_spark.errors import InvalidInput, TransactionError
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.operations.check.run import check_lake
-from ducklake_spark.operations.cleanup import Progress, cleanup_old_files
+from ducklake_spark.operations.cleanup import Progress as FileProgress
+from ducklake_spark.operations.cleanup import cleanup_old_files
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.expire import expire_snapshots
 from ducklake_spark.operations.orphans import delete_orphaned_files
+from ducklake_spark.operations.progress import Progress
 from ducklake_spark.options import parse_boolean
 from ducklake_spark.spark.verify import verify_files
 
@@ -41,7 +43,7 @@ def clean(
     lake: Lake,
     remove: Removal,
     limit: Mapping[str, Any],
-    progress: Progress | None = None,
+    progress: FileProgress | None = None,
 ) -> RowSet:
     """Remove files of a lake, but none that another lake of the connection refers to."""
     dry_run = bool(limit.get("dry_run"))

@@ -13,10 +13,10 @@ from ducklake_spark.model.paths import join, resolve
 from ducklake_spark.operations.check import objects, snapshots, totals
 from ducklake_spark.operations.check.claims import Claims
 from ducklake_spark.operations.check.facts import Facts, finding, load_facts
-from ducklake_spark.operations.cleanup import Progress
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.known_files import KnownFiles
 from ducklake_spark.operations.orphans import find_orphans
+from ducklake_spark.operations.progress import Progress
 
 COLUMNS: Final = (
     ("severity", "VARCHAR"),
