@@ -141,11 +141,43 @@ def _substitute(
         given = positional[index] if index < len(positional) else named.get(name)
         values[name] = _argument(parameter, given)
     root: exp.Paren = exp.Paren(this=body)
+    # In the body of a comprehension or lambda a name is a bare identifier and no column.
+    for bare in [n for n in root.find_all(exp.Identifier) if _stands_for_value(n)]:
+        if bare.name.lower() in values and not _is_bound(bare):
+            bare.replace(values[bare.name.lower()].copy())
     for column in list(root.find_all(exp.Column)):
         if len(column.parts) == 1 and column.name.lower() in values:
             column.replace(values[column.name.lower()].copy())
     substituted: exp.Expr = root.this
     return substituted
+
+
+_VALUE_PARENTS = (exp.Func, exp.Bracket, exp.Binary, exp.Paren, exp.Array, exp.Unary)
+_NAMING = (exp.PropertyEQ, exp.Kwarg, exp.Dot)
+
+
+def _stands_for_value(name: exp.Identifier) -> bool:
+    parent = name.parent
+    if isinstance(parent, (exp.Comprehension, exp.Lambda)):
+        return name.arg_key in ("this", "iterator", "condition")
+    if isinstance(parent, exp.Dot):
+        return name.arg_key == "this"
+    return isinstance(parent, _VALUE_PARENTS) and not isinstance(parent, _NAMING)
+
+
+def _is_bound(name: exp.Identifier) -> bool:
+    """Whether a comprehension or lambda around it has a variable of that name."""
+    node = name.parent
+    while node is not None:
+        bound: list[exp.Expr] = []
+        if isinstance(node, exp.Lambda):
+            bound = node.expressions
+        elif isinstance(node, exp.Comprehension):
+            bound = [node.expression]
+        if any(variable.name.lower() == name.name.lower() for variable in bound):
+            return True
+        node = node.parent
+    return False
 
 
 def _argument(parameter: MacroParameter, given: exp.Expr | None) -> exp.Expr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
@@ -23,6 +23,7 @@ from ducklake_spark.operations import views
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.sql import statements as st
 from ducklake_spark.sql.literals import is_constant, literal_value
+from ducklake_spark.sql.render import is_spark
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -63,6 +64,8 @@ def stored_text(query: exp.Expr, lake: Lake, *, has_schema: bool) -> str:
 
     `has_schema` says that the lake has a schema of its own name: ``x.t`` then means that.
     """
+    if is_spark(query):
+        _check_same_meaning(query)
     copy = query.copy()
     for table in copy.find_all(exp.Table):
         part = "catalog" if table.catalog or has_schema else "db"
@@ -70,6 +73,28 @@ def stored_text(query: exp.Expr, lake: Lake, *, has_schema: bool) -> str:
             table.set(part, exp.to_identifier(_MARK, quoted=False))
     text = copy.sql(dialect="duckdb")
     return re.sub(rf'"?{_MARK}"?', CATALOG_PLACEHOLDER, text)
+
+
+# What reads the same in both dialects and gives the same.
+_NEUTRAL: Final = (
+    *(exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Identifier, exp.Column, exp.Star),
+    *(exp.Alias, exp.Where, exp.Join, exp.Group, exp.Having, exp.Paren, exp.Subquery, exp.Union),
+    *(exp.With, exp.CTE, exp.Distinct, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT),
+    *(exp.GTE, exp.LT, exp.LTE, exp.Is, exp.In, exp.Between, exp.Null, exp.Boolean, exp.Literal),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Case, exp.If, exp.Coalesce, exp.Count, exp.Sum),
+    *(exp.Min, exp.Max, exp.Avg, exp.Version),
+)
+
+
+def _check_same_meaning(query: exp.Expr) -> None:
+    """Refuse what a view would mean something else by, for its text is read as DuckDB's."""
+    for node in query.walk():
+        if not isinstance(node, _NEUTRAL):
+            raise NotSupported(
+                f"Cannot store {node.sql(dialect='spark')[:60]} in a view: a lake keeps views in "
+                "DuckDB's dialect, where it may mean something else.",
+                hint='create the view without dialect="spark", in DuckDB\'s SQL.',
+            )
 
 
 def drop_view(con: Connection, s: st.DropView) -> RowSet:

@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 from ducklake_spark.errors import ColumnMismatch, InvalidValue
 from ducklake_spark.model.schema import Column as TableColumn
 from ducklake_spark.model.schema import Schema
-from ducklake_spark.model.types import DataType, ScalarType, format_sql_type
+from ducklake_spark.model.types import DataType, DecimalType, ScalarType, format_sql_type
 from ducklake_spark.spark.carriers import carrier_type
 from ducklake_spark.spark.failures import refuse_value
 
@@ -105,10 +105,12 @@ def _convert_scalar(
         return _moment_text(value)
     if isinstance(carrier, T.FloatType) and not isinstance(source, T.FloatType):
         return _to_float32(value, where)
-    if isinstance(source, _FRACTIONAL) and _is_integral(carrier):
+    if isinstance(source, _FRACTIONAL) and _is_integral(carrier) and not _is_decimal(target):
         # DuckDB rounds where Spark would cut; half goes to the even neighbour for doubles only.
         rounded = F.round(value, 0) if isinstance(source, T.DecimalType) else F.rint(value)
         return rounded.cast(carrier)
+    if isinstance(source, (T.FloatType, T.DoubleType)) and isinstance(carrier, T.DecimalType):
+        return _double_to_decimal(value, carrier, where)
     if isinstance(source, (T.FloatType, T.DoubleType)) and isinstance(carrier, T.StringType):
         return _float_text(value, where)
     if isinstance(source, T.StringType) and target == ScalarType("blob"):
@@ -175,6 +177,45 @@ def _to_float32(value: Column, where: str) -> Column:
         F.lit("."),
     )
     return F.when(lost, refuse_value(message).cast("float")).otherwise(narrow)
+
+
+def _is_decimal(target: DataType) -> bool:
+    return isinstance(target, DecimalType)
+
+
+def _double_to_decimal(value: Column, carrier: T.DecimalType, where: str) -> Column:
+    """DuckDB's way: the double times the power of ten, rounded; Spark goes by the text.
+
+    The rounded double is a whole number of up to 38 digits, which Spark would again write with
+    fewer digits than it has, so its upper and lower bits are taken apart.
+    """
+    scaled = F.round(value.cast("double") * F.lit(float(10**carrier.scale)), 0)
+    small = F.abs(scaled) < F.lit(2.0**53)
+    upper = F.floor(F.abs(scaled) / F.lit(2.0**64))
+    rest = F.abs(scaled) - upper * F.lit(2.0**64)
+    middle = F.floor(rest / F.lit(2.0**32))
+    parts = (
+        (upper, "18446744073709551616"),
+        (middle, "4294967296"),
+        (rest - middle * F.lit(2.0**32), "1"),
+    )
+    whole = F.lit(0).cast("decimal(38,0)")
+    for part, weight in parts:
+        term = part.cast("bigint").cast("decimal(19,0)") * F.lit(weight).cast("decimal(20,0)")
+        whole = (whole + term.cast("decimal(38,0)")).cast("decimal(38,0)")
+    sign = F.when(scaled < 0, F.lit("-")).otherwise(F.lit(""))
+    digits = F.when(small, scaled.cast("bigint").cast("string")).otherwise(
+        F.concat(sign, whole.cast("string"))
+    )
+    kind = f"DECIMAL({carrier.precision},{carrier.scale})"
+    message = F.concat(
+        F.lit(f'Column "{where}" is {kind} and cannot hold the value '),
+        value.cast("string"),
+        F.lit("."),
+    )
+    fits = F.abs(scaled) < F.lit(float(10**carrier.precision))  # NaN is above all numbers
+    exact = F.concat(digits, F.lit(f"E-{carrier.scale}")).cast(carrier)
+    return F.when(value.isNull() | fits, exact).otherwise(refuse_value(message).cast(carrier))
 
 
 def _is_integral(carrier: T.DataType) -> bool:

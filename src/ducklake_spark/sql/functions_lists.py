@@ -20,6 +20,8 @@ def _function(body: exp.Expr, *names: str) -> exp.Lambda:
 
 def _present(values: exp.Expr) -> exp.Expr:
     """The elements that are not NULL."""
+    if isinstance(values, exp.Null):
+        values = call("if", exp.false(), call("array"), exp.Null())  # NULL, but of a list's type
     return call("filter", values, _function(call("isnotnull", _identifier("x")), "x"))
 
 
@@ -126,6 +128,8 @@ def _distinct(tree: exp.Expr) -> exp.Expr | None:
 
 def _contains(tree: exp.Expr) -> exp.Expr | None:
     """False when the value is not there, also beside NULLs, where Spark says NULL."""
+    if isinstance(tree.this, exp.Null):
+        return cast(exp.Null(), "BOOLEAN")
     return call("array_contains", _present(tree.this), tree.expression)
 
 

@@ -10,7 +10,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from ducklake_spark.errors import SqlSyntaxError
+from ducklake_spark.errors import NotSupported, SqlSyntaxError, did_you_mean
 from ducklake_spark.sql import statements as st
 from ducklake_spark.sql.dialect import DuckLake, LakeSpark
 from ducklake_spark.sql.grammar import alter, catalog, changes, questions, session, tables
@@ -104,7 +104,12 @@ def _statement(reader: Reader) -> st.Statement:
         return _with(reader)
     if reader.at_query:
         return st.Query(reader.query())
-    return reader.fail("no statement starts like this")
+    if reader.word in _NO_STATEMENTS:
+        raise NotSupported(
+            f"The statement {reader.word} is not supported.", hint=_NO_STATEMENTS[reader.word]
+        )
+    near = did_you_mean(reader.word, [*_STATEMENTS, "SELECT", "WITH", "VALUES"])
+    return reader.fail(f"no statement starts like this{f', {near}' if near else ''}".rstrip("?"))
 
 
 def _with(reader: Reader) -> st.Statement:
@@ -132,6 +137,28 @@ _CHANGES: Final[dict[str, Callable[[Reader, exp.With], st.Statement]]] = {
     "UPDATE": changes.parse_update,
     "DELETE": changes.parse_delete,
     "MERGE": changes.parse_merge,
+}
+
+_STATISTICS = "statistics are kept by every write; there is nothing to do."
+_RIGHTS = "rights are those of the catalog's database and of the storage."
+_NO_STATEMENTS: Final = {
+    "ANALYZE": _STATISTICS,
+    "CACHE": "use con.table(name).cache().",
+    "CLUSTER": "a lake has PARTITIONED BY and SORTED BY.",
+    "EXPORT": "use COPY table TO 'file', or COPY FROM DATABASE a TO b.",
+    "GRANT": _RIGHTS,
+    "IMPORT": "use COPY table FROM 'file', or COPY FROM DATABASE a TO b.",
+    "LOCK": "a transaction sees one snapshot and needs no locks.",
+    "MSCK": "use ducklake_add_data_files.",
+    "OPTIMIZE": "use CALL ducklake_merge_adjacent_files('lake'), or CHECKPOINT.",
+    "REFRESH": "every statement sees the newest snapshot; there is nothing to refresh.",
+    "REINDEX": "a lake has no indexes.",
+    "REPLACE": "use CREATE OR REPLACE TABLE, or MERGE INTO.",
+    "REVOKE": _RIGHTS,
+    "SAVEPOINT": "a transaction is taken back as a whole with ROLLBACK.",
+    "UNCACHE": "use con.table(name).unpersist().",
+    "UPSERT": "use MERGE INTO.",
+    "VACUUM": "use CALL ducklake_cleanup_old_files('lake'), or CHECKPOINT.",
 }
 
 _STATEMENTS: Final[dict[str, Callable[[Reader], st.Statement]]] = {

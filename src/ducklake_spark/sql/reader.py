@@ -18,6 +18,7 @@ from ducklake_spark.sql.column_names import note_names
 _QUERY_STARTS = frozenset(
     {"SELECT", "FROM", "WITH", "VALUES", "(", "TABLE", "PIVOT", "UNPIVOT", "PIVOT_WIDER"}
 )
+SPARK_DIALECT = "spark_dialect"  # the key of a tree's meta that says that it is Spark's
 _CLOSING = {"(": ")", "[": "]", "<": ">"}
 _TWO_WORD_TYPES = {"DOUBLE PRECISION": "DOUBLE", "CHARACTER VARYING": "VARCHAR"}
 
@@ -173,7 +174,7 @@ class Reader:
     def expression(self) -> exp.Expr:
         """Any scalar expression."""
         tree = self._required(self.parser._parse_assignment(), "expected an expression")
-        return self._marked(tree)
+        return self.marked(tree)
 
     def operand(self) -> exp.Expr:
         """An expression without AND, OR, NOT or IS at its top: what DEFAULT takes."""
@@ -191,14 +192,14 @@ class Reader:
         if not isinstance(tree, (exp.Query, exp.Values, exp.Pivot)):
             self.fail("expected a query")
         if self.is_spark:
-            return self._marked(tree)
+            return self.marked(tree)
         note_names(tree, self.parser._tokens[start : self.mark()], self.sql)
         return tree
 
-    def _marked(self, tree: exp.Expr) -> exp.Expr:
+    def marked(self, tree: exp.Expr) -> exp.Expr:
         """Note that a tree has Spark's meaning already and must not be rewritten."""
         if self.is_spark:
-            tree.meta["spark_dialect"] = True
+            tree.meta[SPARK_DIALECT] = True
         return tree
 
     def _required(self, tree: exp.Expr | None, reason: str) -> exp.Expr:

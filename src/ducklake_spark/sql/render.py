@@ -16,7 +16,7 @@ from ducklake_spark.sql.relations import (
     TableReference,
 )
 from ducklake_spark.sql.rewrite import rewrite
-from ducklake_spark.sql.sources import replace_sources
+from ducklake_spark.sql.sources import is_spark, replace_sources
 from ducklake_spark.sql.spark_text import SparkText
 from ducklake_spark.sql.variables import bind_variables
 
@@ -27,6 +27,7 @@ __all__ = [
     "TableFunctionCall",
     "TableReference",
     "bind_variables",
+    "is_spark",
     "literal_value",
     "render_expression",
     "to_spark",
@@ -43,7 +44,7 @@ def to_spark(tree: exp.Expr, resolve: Resolver) -> str:
         NotSupported: for what Spark cannot do with DuckDB's meaning.
     """
     root = _rooted(tree)
-    if _is_spark(root):
+    if is_spark(root):
         return _plain(replace_sources(root, resolve))
     return _generate(rewrite(replace_sources(name_projections(root), resolve)))
 
@@ -51,12 +52,7 @@ def to_spark(tree: exp.Expr, resolve: Resolver) -> str:
 def render_expression(expression: exp.Expr) -> str:
     """The Spark SQL text of a scalar expression that reads no table."""
     root = _rooted(expression)
-    return _plain(root) if _is_spark(root) else _generate(rewrite(root))
-
-
-def _is_spark(root: exp.Expr) -> bool:
-    """Whether the text was given in Spark's dialect, so that it means what it says there."""
-    return any(node.meta.get("spark_dialect") for node in root.walk())
+    return _plain(root) if is_spark(root) else _generate(rewrite(root))
 
 
 def _plain(root: exp.Expr) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 from sqlglot import exp
 
 from ducklake_spark.sql.rewrite_aggregates import rewrite_aggregates
+from ducklake_spark.sql.rewrite_aliases import rewrite_aliases
 from ducklake_spark.sql.rewrite_arithmetic import rewrite_arithmetic
 from ducklake_spark.sql.rewrite_casts import annotate, rewrite_casts
 from ducklake_spark.sql.rewrite_functions import rewrite_functions
@@ -24,6 +25,7 @@ Rule = Callable[[exp.Expr], exp.Expr]
 RULES: Final[tuple[Rule, ...]] = (
     refuse_unsupported,
     rewrite_queries,
+    rewrite_aliases,
     rewrite_series,
     annotate,
     rewrite_casts,

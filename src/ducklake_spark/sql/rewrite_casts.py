@@ -84,6 +84,8 @@ def _cast(tree: exp.Expr) -> exp.Expr | None:
     inner = tree.this
     if to in INTEGERS:
         return _to_integer(tree, inner)
+    if to is DType.DECIMAL and known_type(inner) in FLOATS and tree.args["to"].expressions:
+        return _to_decimal(tree, inner)
     if to in TEXTS and known_type(inner) is DType.TIMESTAMPTZ:
         return _moment_text(inner)
     if to is DType.VARBINARY and isinstance(inner, exp.Literal) and inner.is_string:
@@ -91,6 +93,21 @@ def _cast(tree: exp.Expr) -> exp.Expr | None:
     if to is DType.UUID:
         tree.set("this", call("lower", inner))
     return None
+
+
+def _to_decimal(tree: exp.Expr, inner: exp.Expr) -> exp.Expr:
+    """DuckDB rounds the double times the power of ten; Spark goes by the double's text.
+
+    Beyond 2**53 the product is whole already and Spark's own cast is taken.
+    """
+    sizes = [int(size.name) for size in tree.args["to"].expressions]
+    scale = sizes[1] if len(sizes) > 1 else 0
+    power = cast(exp.Literal.number(10**scale), "DOUBLE")
+    scaled = call("round", exp.Mul(this=exp.paren(inner.copy()), expression=power), number(0))
+    whole = cast(cast(scaled, "BIGINT"), "STRING")
+    small = exp.LT(this=call("abs", scaled.copy()), expression=exp.Literal.number(2**53))
+    exact = _same_cast(tree, call("concat", whole, text(f"E-{scale}")))
+    return exp.Case(ifs=[exp.If(this=small, true=exact)], default=tree.copy())
 
 
 def _moment_text(inner: exp.Expr) -> exp.Expr:

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.sql.literals import constant_or_tree
+from ducklake_spark.sql.reader import SPARK_DIALECT
 from ducklake_spark.sql.relations import (
     VIRTUAL_COLUMNS,
     At,
@@ -20,6 +21,13 @@ from ducklake_spark.sql.stars import expand_stars
 
 # Table functions that are rewritten into Spark SQL and never reach the resolver.
 _REWRITTEN = (exp.GenerateSeries, exp.Unnest, exp.Explode)
+# Table functions of Spark itself, for texts in its dialect.
+_SPARK_FUNCTIONS = frozenset(
+    {
+        *("explode", "explode_outer", "inline", "inline_outer", "json_tuple", "posexplode"),
+        *("posexplode_outer", "range", "sql_keywords", "stack", "collations"),
+    }
+)
 RELATION = "relation"  # the key of a table's meta that holds its `Relation`
 
 
@@ -29,7 +37,8 @@ def replace_sources(tree: exp.Expr, resolve: Resolver) -> exp.Expr:
     Names of CTEs are left alone, in the scope where they hold. Column names lose the schema and
     lake of their table, and ``*`` hides the virtual columns that were added.
     """
-    tables = list(_tables(tree, frozenset()))
+    spark = is_spark(tree)
+    tables = [t for t in _tables(tree, frozenset()) if not (spark and _is_spark_function(t))]
     named = [(table, _parts(table)) for table in tables]
     aliases = [table.alias or _free_alias(table, parts) for table, parts in named]
     for (table, parts), alias in zip(named, aliases, strict=True):
@@ -39,6 +48,16 @@ def replace_sources(tree: exp.Expr, resolve: Resolver) -> exp.Expr:
     for select in list(tree.find_all(exp.Select)):
         expand_stars(select)
     return tree
+
+
+def is_spark(tree: exp.Expr) -> bool:
+    """Whether the text was given in Spark's dialect, so that it means what it says there."""
+    return any(node.meta.get(SPARK_DIALECT) for node in tree.walk())
+
+
+def _is_spark_function(table: exp.Table) -> bool:
+    is_call = isinstance(table.this, exp.Func) and not table.args.get("db")
+    return is_call and _function_name(table.this).lower() in _SPARK_FUNCTIONS
 
 
 def _tables(node: exp.Expr, ctes: frozenset[str]) -> Iterator[exp.Table]:
@@ -131,6 +150,9 @@ def _arguments(call: exp.Func) -> tuple[tuple[object, ...], dict[str, object]]:
 
 
 def _at(table: exp.Table) -> At | None:
+    version = table.args.get("version")
+    if version is not None:
+        return _as_of(table, version)
     when = table.args.get("when")
     if when is None:
         return None
@@ -141,6 +163,19 @@ def _at(table: exp.Table) -> At | None:
             hint="write AT (VERSION => n) or AT (TIMESTAMP => moment).",
         )
     return At("version" if kind == "version" else "timestamp", when.expression)
+
+
+def _as_of(table: exp.Table, version: exp.Version) -> At:
+    """Spark's ``VERSION AS OF n`` and ``TIMESTAMP AS OF moment``."""
+    kind = str(version.this).lower()
+    if kind not in ("version", "timestamp") or str(version.args.get("kind")).upper() != "AS OF":
+        raise InvalidInput(
+            f"Cannot read the table {version.sql(dialect='spark')}.",
+            hint="write VERSION AS OF n or TIMESTAMP AS OF moment.",
+        )
+    value = version.expression.copy()
+    value.meta[SPARK_DIALECT] = is_spark(table.root())
+    return At("version" if kind == "version" else "timestamp", value)
 
 
 def _mentioned(table: exp.Table, alias: str) -> frozenset[str]:
@@ -169,6 +204,7 @@ def _point_at(table: exp.Table, relation: Relation, alias: str) -> None:
     table.set("db", None)
     table.set("catalog", None)
     table.set("when", None)
+    table.set("version", None)
     if not table.alias:
         columns = written.args.get("columns") if written is not None else None
         name = exp.to_identifier(alias, quoted=True)

@@ -233,6 +233,16 @@ def _series_columns(node: exp.Expr) -> tuple[str, ...] | None:
     return None
 
 
+def known_columns(select: exp.Select) -> set[str] | None:
+    """The columns, in lower case, that all sources of a select have; None if one is not known."""
+    found: set[str] = set()
+    for source in _sources(select):
+        if source.columns is None:
+            return None
+        found.update(name.lower() for name in source.columns)
+    return found
+
+
 def query_columns(query: exp.Expr) -> tuple[str, ...] | None:
     """The output names of a derived table, when its select list has no star left."""
     first = query

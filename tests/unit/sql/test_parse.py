@@ -389,7 +389,7 @@ def test_query_is_read(text: str) -> None:
         ("ALTER TABLE t FROB c", "line 1, column 15"),
         ("SELECT 1 1 1", "line 1"),
         ("DROP TABLE", "line 1"),
-        ("VACUUM t", "line 1, column 1"),
+        ("VACUUMS t", "line 1, column 1"),
     ],
 )
 def test_error_names_the_place_when_text_is_no_statement(text: str, place: str) -> None:
@@ -423,3 +423,42 @@ def test_statement_is_read_when_dialect_is_spark(text: str, kind: type) -> None:
         assert [c.type for c in statement.columns] == [
             parse_sql_type(name) for name in ("INTEGER[]", "VARCHAR", "TIMESTAMPTZ")
         ]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("VACUUM t", "cleanup_old_files"),
+        ("OPTIMIZE t", "merge_adjacent_files"),
+        ("GRANT SELECT ON t TO ada", "rights"),
+        ("CREATE TABLE t (a INT) USING delta", "USING ducklake"),
+        ("CREATE TABLE t (a INT) TBLPROPERTIES ('x' = 'y')", "set_option"),
+        ("CREATE TABLE t (a INT COMMENT 'x')", "COMMENT ON COLUMN"),
+    ],
+)
+def test_an_unsupported_statement_names_what_is_close(text: str, hint: str) -> None:
+    with pytest.raises(NotSupported) as caught:
+        parse(text, dialect="spark")
+    assert hint in (caught.value.hint or "")
+
+
+def test_a_misspelt_statement_names_what_is_close() -> None:
+    with pytest.raises(SqlSyntaxError, match=r'line 1, column 1.*did you mean "SELECT"'):
+        parse("SELEC 1")
+
+
+@pytest.mark.parametrize(
+    ("spark", "duckdb"),
+    [
+        ("CREATE TABLE `a b` (i INT) USING ducklake", 'CREATE TABLE "a b" (i INTEGER)'),
+        ("CREATE NAMESPACE s", "CREATE SCHEMA s"),
+        ("ALTER TABLE `t` RENAME COLUMN `a` TO `b c`", 'ALTER TABLE t RENAME COLUMN a TO "b c"'),
+        ("ALTER TABLE t ALTER COLUMN c TYPE BIGINT", "ALTER TABLE t ALTER c SET DATA TYPE BIGINT"),
+        ("DROP TABLE IF EXISTS `t`", "DROP TABLE IF EXISTS t"),
+        ("DESCRIBE TABLE EXTENDED t", "DESCRIBE t"),
+        ("USE `lake`.main", "USE lake.main"),
+        ("TRUNCATE TABLE t", "TRUNCATE t"),
+    ],
+)
+def test_sparks_words_are_the_same_statement(spark: str, duckdb: str) -> None:
+    assert parse(spark, dialect="spark") == parse(duckdb)

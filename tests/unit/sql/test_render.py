@@ -243,3 +243,55 @@ def test_query_keeps_its_meaning_when_given_in_the_dialect_of_spark() -> None:
 
     text = to_spark(statement.tree, Recorder()).replace("`", "")
     assert text == "SELECT a / 2, l[0], LN(a) FROM v_t AS t"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("SELECT * FROM `t` VERSION AS OF 3", "version", 3),
+        ("SELECT * FROM t FOR VERSION AS OF 3", "version", 3),
+        ("SELECT * FROM t TIMESTAMP AS OF '2024-01-01'", "timestamp", "2024-01-01"),
+        ("SELECT * FROM t FOR SYSTEM_TIME AS OF '2024-01-01'", "timestamp", "2024-01-01"),
+    ],
+)
+def test_time_travel_in_sparks_words_names_the_snapshot(text, kind, value) -> None:
+    recorder = Recorder()
+    (statement,) = parse(text, dialect="spark")
+    assert to_spark(statement.tree, recorder) == "SELECT * FROM `v_t` AS `t`"
+    (reference,) = recorder.references
+    assert (reference.at.kind, literal_value(reference.at.value)) == (kind, value)
+
+
+def test_a_moment_computed_in_sparks_dialect_keeps_sparks_meaning() -> None:
+    recorder = Recorder()
+    (statement,) = parse("SELECT * FROM t TIMESTAMP AS OF array('2024-01-01')[0]", dialect="spark")
+    to_spark(statement.tree, recorder)
+    assert render_expression(recorder.references[0].at.value) == "ARRAY('2024-01-01')[0]"
+
+
+def test_table_functions_of_spark_stay_when_the_dialect_is_spark() -> None:
+    recorder = Recorder()
+    (statement,) = parse("SELECT * FROM range(3) JOIN snapshots()", dialect="spark")
+    assert "RANGE(3)" in to_spark(statement.tree, recorder)
+    assert [call.parts for call in recorder.calls] == [("snapshots",)]
+
+
+def test_values_that_are_computed_keep_sparks_meaning_when_the_dialect_is_spark() -> None:
+    (plain,) = parse("INSERT INTO t VALUES (1, -2, 'a', NULL, true, DEFAULT)", dialect="spark")
+    assert isinstance(plain.source, exp.Values)
+    (computed,) = parse("INSERT INTO t VALUES (array(1)[0], CAST(1.5 AS INT))", dialect="spark")
+    assert "ARRAY(1)[0], CAST(1.5 AS INT)" in to_spark(computed.source, Recorder())
+
+
+def test_where_may_use_names_of_the_select_list_that_no_column_has() -> None:
+    recorder = Recorder(columns=("a", "c"))
+    assert render("SELECT a + 1 AS b FROM t WHERE b > 2", recorder).endswith("WHERE (a + 1) > 2")
+    kept = render("SELECT a + 1 AS c FROM t WHERE c > 2", recorder)
+    assert kept.endswith("WHERE c > 2")
+    unknown = render("SELECT a + 1 AS b FROM t WHERE b > 2", Recorder())
+    assert unknown.endswith("WHERE b > 2")
+
+
+def test_a_list_that_is_null_has_a_type() -> None:
+    assert render("SELECT list_contains(NULL, 1) AS x") == "SELECT CAST(NULL AS BOOLEAN) AS x"
+    assert "FILTER(IF(FALSE, ARRAY(), NULL)" in render("SELECT list_sum(NULL) AS x")

@@ -40,7 +40,18 @@ def _insert_source(reader: Reader, ctes: exp.With | None) -> exp.Expr | st.Defau
     if reader.accept("DEFAULT VALUES"):
         return st.DefaultValues()
     query = reader.query()
+    if reader.is_spark and isinstance(query, exp.Values) and not _is_plain(query):
+        # Computed by Spark, with its meaning; plain constants mean the same in both dialects.
+        alias = exp.TableAlias(this=exp.to_identifier("given"))
+        query.set("alias", alias)
+        query = reader.marked(exp.select("*").from_(query))
     return with_ctes(query, ctes)
+
+
+def _is_plain(values: exp.Values) -> bool:
+    """Whether all cells are constants as they stand, or DEFAULT."""
+    kinds = (exp.Tuple, exp.Literal, exp.Null, exp.Boolean, exp.Neg, exp.Var)
+    return all(isinstance(node, kinds) for row in values.expressions for node in row.walk())
 
 
 def with_ctes(query: exp.Expr, ctes: exp.With | None) -> exp.Expr:

@@ -64,7 +64,7 @@ def parse_column(reader: Reader, name: str) -> st.ColumnDefinition:
 
 _COLUMN_CONSTRAINTS = (
     "NOT", "NULL", "DEFAULT", "PRIMARY", "PRIMARY KEY", "UNIQUE", "CHECK", "REFERENCES",
-    "CONSTRAINT", "COLLATE", "USING", "GENERATED", "AS",
+    "CONSTRAINT", "COLLATE", "USING", "GENERATED", "AS", "COMMENT",
 )  # fmt: skip
 
 
@@ -75,6 +75,10 @@ def _refuse_constraint(reader: Reader, name: str, word: str) -> NoReturn:
         raise NotSupported(
             f'The column "{name}" cannot have a collation: DuckLake does not store collations.',
             hint="use lower() or strip_accents() where the values are compared.",
+        )
+    if word == "COMMENT":
+        raise NotSupported(
+            f'The column "{name}" cannot be given a comment here.', hint="use COMMENT ON COLUMN."
         )
     if word == "USING":
         raise NotSupported(

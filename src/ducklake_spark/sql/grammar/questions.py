@@ -19,6 +19,8 @@ def parse_describe(reader: Reader) -> st.Describe | st.ShowTables:
     if reader.word != "TABLE" and reader.at_query:
         return st.Describe(query=reader.query())
     reader.accept("TABLE")
+    if reader.is_spark:
+        reader.accept_any("EXTENDED", "FORMATTED")
     return st.Describe(parts=reader.parts())
 
 

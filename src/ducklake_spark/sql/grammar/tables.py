@@ -16,19 +16,23 @@ from ducklake_spark.sql.grammar.columns import (
 )
 from ducklake_spark.sql.reader import Reader
 
+_KINDS = ("TABLE", "VIEW", "SCHEMA", "DATABASE", "NAMESPACE", "MACRO", "FUNCTION", "SECRET")
+
 
 def parse_create(reader: Reader) -> st.Statement:
     """CREATE [OR REPLACE] [TEMPORARY] TABLE | VIEW | SCHEMA | MACRO | SECRET …."""
     or_replace = reader.accept("OR REPLACE")
     word = reader.accept_any("TEMPORARY", "TEMP", "PERSISTENT")
     temporary = word in ("TEMPORARY", "TEMP")
-    kind = reader.accept_any("TABLE", "VIEW", "SCHEMA", "DATABASE", "MACRO", "FUNCTION", "SECRET")
+    kind = reader.accept_any(
+        "TABLE", "VIEW", "SCHEMA", "DATABASE", "NAMESPACE", "MACRO", "FUNCTION", "SECRET"
+    )
     match kind:
         case "TABLE":
             return _create_table(reader, or_replace=or_replace, temporary=temporary)
         case "VIEW":
             return _create_view(reader, or_replace=or_replace, temporary=temporary)
-        case "SCHEMA" | "DATABASE":
+        case "SCHEMA" | "DATABASE" | "NAMESPACE":
             return parse_create_schema(reader, or_replace=or_replace)
         case "MACRO" | "FUNCTION":
             return _create_macro(reader, or_replace=or_replace, temporary=temporary)
@@ -53,7 +57,9 @@ def _create_table(reader: Reader, *, or_replace: bool, temporary: bool) -> st.Cr
             aliases = reader.names()
         else:
             columns = parse_column_list(reader)
+    _spark_clauses(reader, name)
     partitioned_by, sorted_by = _layout(reader)
+    _spark_clauses(reader, name)
     query: exp.Expr | None = None
     with_no_data = False
     if not columns:
@@ -65,6 +71,37 @@ def _create_table(reader: Reader, *, or_replace: bool, temporary: bool) -> st.Cr
         name, columns, query, aliases, with_no_data, if_not_exists, or_replace, temporary,
         partitioned_by, sorted_by,
     )  # fmt: skip
+
+
+def _spark_clauses(reader: Reader, name: st.Parts) -> None:
+    """USING ducklake says nothing new; other clauses of Spark have no place in a lake."""
+    if not reader.is_spark:
+        return
+    table = ".".join(name)
+    if reader.accept("USING"):
+        provider = reader.name()
+        if provider.lower() != "ducklake":
+            raise NotSupported(
+                f"Cannot create {table} USING {provider}: tables of a lake are made of Parquet "
+                "files that its catalog lists.",
+                hint="leave USING out, or write USING ducklake.",
+            )
+    if reader.word in _SPARK_CLAUSES:
+        raise NotSupported(
+            f"CREATE TABLE {table} … {reader.word} is not supported.",
+            hint=_SPARK_CLAUSES[reader.word],
+        )
+
+
+_OPTIONS_HINT = "options of a table are set with CALL ducklake_set_option."
+_SPARK_CLAUSES = {
+    "CLUSTER": "a lake has PARTITIONED BY and SORTED BY.",
+    "CLUSTERED": "write PARTITIONED BY (bucket(n, column)).",
+    "COMMENT": "use COMMENT ON TABLE.",
+    "LOCATION": "the lake decides where files are; add files with ducklake_add_data_files.",
+    "OPTIONS": _OPTIONS_HINT,
+    "TBLPROPERTIES": _OPTIONS_HINT,
+}
 
 
 def _is_name_list(reader: Reader) -> bool:
