@@ -25,6 +25,7 @@ from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import DataFileError, ReadOnlyLake
 from ducklake_spark.model.entities import SchemaEntry, Snapshot, TableEntry
 from ducklake_spark.model.paths import join, resolve
+from ducklake_spark.parquet.delete_files import restamp
 from ducklake_spark.parquet.storage import remove_file
 
 _CACHED_STATES = 16
@@ -83,6 +84,7 @@ class Lake:
             retry=retry,
             remove_files=remove_files,
             remember=self._remember,
+            restamp=restamp,
         )
 
     def _remember(self, state: CatalogState) -> None:

@@ -49,6 +49,7 @@ class Session:
         self._transactions: dict[str, Transaction] | None = None  # while BEGIN is in force
         self._message: CommitMessage | None = None  # for the open transaction
         self._aborted = False  # a statement of the open transaction failed while it ran
+        self._alone: dict[str, Transaction] = {}  # of a change that commits by itself
         self._committed: dict[str, int] = {}  # lake -> the last snapshot that we made
 
     # --- lakes -----------------------------------------------------------------------------------
@@ -223,7 +224,8 @@ class Session:
     @contextmanager
     def reading(self, lake: Lake) -> Iterator[Transaction]:
         """The open transaction on the lake, or one just for this read."""
-        yield self._open_transaction(lake) or lake.begin(self.retry)
+        open_one = self._open_transaction(lake) or self._alone.get(lake.name.lower())
+        yield open_one or lake.begin(self.retry)
 
     @contextmanager
     def writing(self, lake: Lake, action: str) -> Iterator[Transaction]:
@@ -249,11 +251,14 @@ class Session:
     @contextmanager
     def _writing_alone(self, lake: Lake) -> Iterator[Transaction]:
         tx = lake.begin(self.retry)
+        outer, self._alone = self._alone, {lake.name.lower(): tx}  # what it reads is of one state
         try:
             yield tx
         except BaseException:
             tx.rollback()
             raise
+        finally:
+            self._alone = outer
         self._note(lake.name.lower(), tx.commit())
 
     def _open_transaction(self, lake: Lake) -> Transaction | None:

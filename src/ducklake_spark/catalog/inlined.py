@@ -26,12 +26,13 @@ from ducklake_spark.model.types import (
 class InlinedRow:
     """A row with its identity; the values are those of the table's columns, in order.
 
-    A row of an open transaction has neither an id nor a snapshot yet.
+    A row of an open transaction has no snapshot yet, and no id unless it replaces another.
     """
 
     row_id: int | None
     snapshot_id: int | None
     values: tuple[Any, ...]
+    table_name: str | None = None  # of the metadata database; None for one not committed
 
 
 def load_inlined_rows(
@@ -158,7 +159,9 @@ def _load_rows(
     )
     readers = [_reader(column, stored) for column in wanted.columns]
     return [
-        InlinedRow(row_id, begin_snapshot, tuple(read(values) for read in readers))
+        InlinedRow(
+            row_id, begin_snapshot, tuple(read(values) for read in readers), inlined.table_name
+        )
         for row_id, begin_snapshot, *values in rows
     ]
 

@@ -11,6 +11,7 @@ from ducklake_spark.commit.apply_compaction import (
     apply_merge,
     apply_rewrite,
 )
+from ducklake_spark.commit.apply_deletes import apply_deletes, insert_delete_file
 from ducklake_spark.commit.apply_files import apply_appends
 from ducklake_spark.commit.apply_objects import (
     apply_create_schema,
@@ -35,10 +36,12 @@ from ducklake_spark.model.changes import (
     CreateSchema,
     CreateTable,
     CreateView,
+    DeleteFromFiles,
     DropMacro,
     DropSchema,
     DropTable,
     DropView,
+    InlineDeletes,
     InlineRows,
     RenameTable,
 )
@@ -50,7 +53,10 @@ from ducklake_spark.model.compaction import (
 )
 from ducklake_spark.model.entities import TableEntry
 
-_OF_DATA = (AppendFiles, InlineRows, MergeFiles, RewriteFiles, FlushRows, FlushDeletes)
+_OF_DATA = (
+    *(AppendFiles, InlineRows, DeleteFromFiles, InlineDeletes),
+    *(MergeFiles, RewriteFiles, FlushRows, FlushDeletes),
+)
 
 
 def apply_changes(commit: CommitRows, changes: Sequence[Change]) -> None:
@@ -61,7 +67,10 @@ def apply_changes(commit: CommitRows, changes: Sequence[Change]) -> None:
             _apply_to_table(commit, change, changes)
         else:
             _apply(commit, change)
-    apply_appends(commit, [c for c in changes if isinstance(c, AppendFiles | InlineRows)])
+    own = apply_appends(commit, [c for c in changes if isinstance(c, AppendFiles | InlineRows)])
+    apply_deletes(commit, [c for c in changes if isinstance(c, DeleteFromFiles | InlineDeletes)])
+    for table_id, file_id, written in own:
+        insert_delete_file(commit, table_id, file_id, written)
 
 
 def _apply(commit: CommitRows, change: Change) -> None:  # noqa: C901, PLR0912 - one line for each change

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from ducklake_spark.commit.apply_deletes import insert_delete_file
 from ducklake_spark.commit.exact_stats import store_exact_stats
 from ducklake_spark.commit.rows import CommitRows
 from ducklake_spark.model.compaction import (
@@ -17,7 +18,6 @@ from ducklake_spark.model.compaction import (
     MergeFiles,
     RewriteFiles,
     SourceFile,
-    WrittenDeletes,
 )
 
 # All that the catalog knows of a data file.
@@ -65,7 +65,7 @@ def apply_flush_rows(commit: CommitRows, change: FlushRows) -> None:
     ids = [insert_data_file(commit, table_id, each.file) for each in flushed]
     for file_id, each in zip(ids, flushed, strict=True):
         if each.deletes is not None:
-            _insert_delete_file(commit, table_id, file_id, each.deletes)
+            insert_delete_file(commit, table_id, file_id, each.deletes)
     commit.execute(
         f"UPDATE {commit.db.table('ducklake_table_stats')} "
         "SET file_size_bytes = file_size_bytes + ? WHERE table_id = ?",
@@ -90,7 +90,7 @@ def apply_flush_deletes(commit: CommitRows, change: FlushDeletes) -> None:
     _delete_by_id(commit, "ducklake_delete_file", "delete_file_id", [r.file_id for r in replaced])
     _schedule(commit, replaced)
     for file in change.files:
-        _insert_delete_file(commit, table_id, file.data_file_id, file.deletes)
+        insert_delete_file(commit, table_id, file.data_file_id, file.deletes)
 
 
 def insert_data_file(commit: CommitRows, table_id: int, file: CompactedFile) -> int:
@@ -133,27 +133,6 @@ def insert_data_file(commit: CommitRows, table_id: int, file: CompactedFile) -> 
     for index, value in enumerate(written.partition_values):
         commit.insert("ducklake_file_partition_value", file_id, table_id, index, value)
     return file_id
-
-
-def _insert_delete_file(
-    commit: CommitRows, table_id: int, data_file_id: int, deletes: WrittenDeletes
-) -> None:
-    commit.insert(
-        "ducklake_delete_file",
-        commit.take_file_id(),
-        table_id,
-        deletes.begin_snapshot,
-        None,
-        data_file_id,
-        deletes.relative_path,
-        True,
-        "parquet",
-        deletes.delete_count,
-        deletes.file_size_bytes,
-        deletes.footer_size,
-        None,
-        deletes.partial_max,
-    )
 
 
 def _drop_superseded(commit: CommitRows, change: FlushRows) -> None:

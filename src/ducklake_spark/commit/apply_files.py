@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from ducklake_spark.commit.apply_inlined import insert_inlined_rows
+from ducklake_spark.commit.apply_inlined import NewRow, insert_inlined_rows
 from ducklake_spark.commit.apply_mappings import MappingIds, take_mappings
 from ducklake_spark.commit.base import TableTotals
 from ducklake_spark.commit.rows import CommitRows
@@ -14,38 +13,55 @@ from ducklake_spark.model.changes import AppendFiles, InlineRows
 from ducklake_spark.model.entities import TableEntry
 from ducklake_spark.model.row_stats import row_stats
 from ducklake_spark.model.stats import TableColumnStats, merge_stats
-from ducklake_spark.model.written import ColumnStats, WrittenFile
+from ducklake_spark.model.written import ColumnStats, WrittenDeletes, WrittenFile
+
+OwnDeletes = tuple[int, int, WrittenDeletes]
+"""The ids of a table and of a new data file of it, and what hides rows of that file."""
 
 
-def apply_appends(commit: CommitRows, changes: Sequence[AppendFiles | InlineRows]) -> None:
-    """All appends of a transaction, table by table: each table's totals are touched once."""
+def apply_appends(
+    commit: CommitRows, changes: Sequence[AppendFiles | InlineRows]
+) -> list[OwnDeletes]:
+    """All appends of a transaction, table by table: each table's totals are touched once.
+
+    Returns the delete files of the new data files: they get their ids after all data files.
+    """
     mappings = take_mappings(commit, changes)
+    deletes: list[OwnDeletes] = []
     by_table: dict[int, list[AppendFiles | InlineRows]] = defaultdict(list)
     for change in changes:
         by_table[change.table.table_id].append(change)
     for appends in by_table.values():
         files = [f for change in appends if isinstance(change, AppendFiles) for f in change.files]
-        rows = [r for change in appends if isinstance(change, InlineRows) for r in change.rows]
-        _append(commit, appends[-1].table, files, rows, mappings)
+        rows = [r for change in appends if isinstance(change, InlineRows) for r in _rows(change)]
+        deletes += _append(commit, appends[-1].table, files, rows, mappings)
+    return deletes
+
+
+def _rows(change: InlineRows) -> Iterator[NewRow]:
+    row_ids = change.row_ids or (None,) * len(change.rows)
+    return zip(row_ids, change.rows, strict=True)
 
 
 def _append(
     commit: CommitRows,
     table: TableEntry,
     files: Sequence[WrittenFile],
-    rows: Sequence[tuple[Any, ...]],
+    rows: Sequence[NewRow],
     mappings: MappingIds,
-) -> None:
+) -> list[OwnDeletes]:
     table_id = commit.real_id(table.table_id)
     totals = commit.base.totals.get(table_id)
     row_id = totals.next_row_id if totals else 0
+    deletes = []
     for file in files:
         mapping_id = None if file.mapping is None else mappings.of(table, file)
-        _insert_file(commit, table, table_id, file, row_id, mapping_id)
+        file_id = _insert_file(commit, table, table_id, file, row_id, mapping_id)
         row_id += file.record_count
+        if file.deletes is not None:
+            deletes.append((table_id, file_id, file.deletes))
     if rows:
-        insert_inlined_rows(commit, table, table_id, rows, row_id)
-        row_id += len(rows)
+        row_id = insert_inlined_rows(commit, table, table_id, rows, row_id)
     if not files:
         commit.take_file_id()  # spent: readers notice new data by the counter of files
     added = TableTotals(
@@ -55,9 +71,10 @@ def _append(
     )
     _store_totals(commit, table_id, totals, added)
     stats = [each for file in files for each in file.column_stats]
-    stats += row_stats(table.schema, rows) if rows else ()
+    stats += row_stats(table.schema, [values for _, values in rows]) if rows else ()
     had_rows = totals is not None and totals.record_count > 0
     _store_column_stats(commit, table, table_id, stats, had_rows=had_rows)
+    return deletes
 
 
 def _insert_file(
@@ -67,7 +84,7 @@ def _insert_file(
     file: WrittenFile,
     row_id_start: int,
     mapping_id: int | None = None,
-) -> None:
+) -> int:
     file_id = commit.take_file_id()
     partition = table.partition if file.partition_values else None
     commit.insert(
@@ -105,6 +122,7 @@ def _insert_file(
         )
     for index, value in enumerate(file.partition_values):
         commit.insert("ducklake_file_partition_value", file_id, table_id, index, value)
+    return file_id
 
 
 def _store_totals(

@@ -12,26 +12,34 @@ from ducklake_spark.model.literals import format_text
 from ducklake_spark.model.schema import Schema
 from ducklake_spark.model.types import DataType, ScalarType
 
+NewRow = tuple[int | None, Sequence[Any]]
+"""The id of a row that replaces another, None for a new one; and its values."""
+
 
 def insert_inlined_rows(
     commit: CommitRows,
     table: TableEntry,
     table_id: int,
-    rows: Sequence[Sequence[Any]],
+    rows: Sequence[NewRow],
     row_id: int,
-) -> None:
-    """Insert rows with consecutive ids into the newest inlined table, making one if needed."""
+) -> int:
+    """Insert rows into the newest inlined table, making one if needed.
+
+    Rows without an id get consecutive ones from `row_id` on; returns the next that is free.
+    """
     kinds = [column.type for column in table.schema.columns]
     name = _find_inlined_table(commit, table, table_id)
     if name is None:
         # Readers cache the catalog by schema version: a new place for rows must change it.
         commit.changes_schema = True
         name = create_inlined_table(commit, table_id, table.schema)
-    texts = [
-        (row_id + index, commit.snapshot_id, None, *map(_text, row, kinds))
-        for index, row in enumerate(rows)
-    ]
+    texts: list[tuple[Any, ...]] = []
+    for kept_id, row in rows:
+        given = row_id if kept_id is None else kept_id
+        row_id += kept_id is None
+        texts.append((given, commit.snapshot_id, None, *map(_text, row, kinds)))
     commit.statements += commit.db.insert_inlined_statements(name, kinds, texts)
+    return row_id
 
 
 def _find_inlined_table(commit: CommitRows, table: TableEntry, table_id: int) -> str | None:

@@ -40,6 +40,7 @@ class CommitBase:
         column_stats: by table id and column id.
         inlined_tables: by table id, the newest table of inlined rows.
         inlined_since: by table id, a snapshot whose columns that table of inlined rows has.
+        deleted_files: data files of the tables deleted from that others deleted from or ended.
         requires_message: whether the lake wants every commit to be explained.
     """
 
@@ -50,11 +51,17 @@ class CommitBase:
     column_stats: dict[int, dict[int, TableColumnStats]] = field(default_factory=dict)
     inlined_tables: dict[int, str] = field(default_factory=dict)
     inlined_since: dict[int, int] = field(default_factory=dict)
+    deleted_files: frozenset[int] = frozenset()
     requires_message: bool = False
 
 
 def load_base(
-    db: Database, since: int, table_ids: Iterable[int], *, sent: int | None = None
+    db: Database,
+    since: Snapshot,
+    table_ids: Iterable[int],
+    *,
+    deleted_from: Iterable[int] = (),
+    sent: int | None = None,
 ) -> CommitBase:
     """Read what a commit needs, inside its transaction and after its turn has come.
 
@@ -65,21 +72,24 @@ def load_base(
         db: with a transaction open.
         since: the snapshot at which the transaction began.
         table_ids: the tables that gain rows.
+        deleted_from: the tables of which files lose rows.
         sent: the number of a snapshot to look up, of an attempt whose outcome is unknown.
     """
-    tables = sorted(table_ids)
+    tables, losing = sorted(table_ids), sorted(deleted_from)
     queries = [
         latest_snapshot_query(db),
-        changes_since_query(db, since),
+        changes_since_query(db, since.snapshot_id),
         snapshot_query(db, -1 if sent is None else sent),
         _message_query(db),
+        *((_deleted_files_query(db, losing, since),) if losing else ()),
         *(_table_queries(db, tables) if tables else ()),
     ]
-    latest, changes, found, message, *of_tables = db.fetch_batch(queries)
+    latest, changes, found, message, *rest = db.fetch_batch(queries)
+    deleted, of_tables = (rest[0], rest[1:]) if losing else ([], rest)
     if not latest:
         raise NotALake("The lake has no snapshot at all: its catalog is damaged.")
     newest = read_snapshot(db, latest[0])
-    _check_unbroken(since, newest.snapshot_id, [int(row[0]) for row in changes])
+    _check_unbroken(since.snapshot_id, newest.snapshot_id, [int(row[0]) for row in changes])
     totals, columns, inlined = of_tables or ([], [], [])
     return CommitBase(
         newest,
@@ -89,6 +99,7 @@ def load_base(
         _column_stats(db, columns),
         {row[0]: str(row[1]) for row in inlined},
         {row[0]: int(row[2]) for row in inlined if row[2] is not None},
+        frozenset(int(row[0]) for row in deleted),
         bool(message) and str(message[0][0]).lower() == "true",
     )
 
@@ -108,6 +119,21 @@ def _message_query(db: Database) -> Statement:
     return Statement(
         f'SELECT "value" FROM {db.table("ducklake_metadata")} '
         "WHERE \"key\" = 'require_commit_message' AND scope IS NULL"
+    )
+
+
+def _deleted_files_query(db: Database, tables: Sequence[int], since: Snapshot) -> Statement:
+    """Data files that got a delete file, or ended, after `since`.
+
+    A delete file may begin before the snapshot that wrote it; its id tells when it was written.
+    """
+    marks = ", ".join("?" for _ in tables)
+    return Statement(
+        f"SELECT data_file_id FROM {db.table('ducklake_delete_file')} "
+        f"WHERE table_id IN ({marks}) AND delete_file_id >= ? "
+        f"UNION SELECT data_file_id FROM {db.table('ducklake_data_file')} "
+        f"WHERE table_id IN ({marks}) AND end_snapshot > ?",
+        (*tables, since.next_file_id, *tables, since.snapshot_id),
     )
 
 

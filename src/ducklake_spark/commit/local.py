@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
-from ducklake_spark.catalog.inlined import evolve_row
 from ducklake_spark.catalog.state import CatalogState
 from ducklake_spark.commit.local_alter import merge_alter, with_columns
+from ducklake_spark.commit.local_rows import (
+    OwnRow,
+    find_file_deletes,
+    find_inline_deletes,
+    merged,
+    own_files,
+    own_rows,
+    without_own,
+)
 from ducklake_spark.model.changes import (
     AlterTable,
     AppendFiles,
@@ -19,10 +27,12 @@ from ducklake_spark.model.changes import (
     CreateSchema,
     CreateTable,
     CreateView,
+    DeleteFromFiles,
     DropMacro,
     DropSchema,
     DropTable,
     DropView,
+    InlineDeletes,
     InlineRows,
     RenameTable,
 )
@@ -34,6 +44,7 @@ from ducklake_spark.model.compaction import (
 )
 from ducklake_spark.model.entities import (
     DataFile,
+    DeleteFile,
     MacroEntry,
     NameMapping,
     SchemaEntry,
@@ -41,7 +52,7 @@ from ducklake_spark.model.entities import (
     ViewEntry,
 )
 from ducklake_spark.model.schema import Schema
-from ducklake_spark.model.written import WrittenFile
+from ducklake_spark.model.written import WrittenDeletes, WrittenFile
 
 
 class LocalState:
@@ -57,8 +68,6 @@ class LocalState:
         self._tables: dict[int, TableEntry] = {}
         self._views: dict[int, ViewEntry] = {}
         self._macros: dict[int, MacroEntry] = {}
-        self._files: dict[int, list[WrittenFile]] = defaultdict(list)
-        self._rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
         self._older_schemas: dict[int, tuple[Schema, ...]] = {}
         self._next_column_ids: dict[int, int] = {}
         self._dropped: set[int] = set()
@@ -73,10 +82,6 @@ class LocalState:
         other._older_schemas = dict(self._older_schemas)
         other._next_column_ids = dict(self._next_column_ids)
         other._dropped, other._last_id = set(self._dropped), self._last_id
-        for table_id, files in self._files.items():
-            other._files[table_id] = list(files)
-        for table_id, rows in self._rows.items():
-            other._rows[table_id] = list(rows)
         return other
 
     def provisional_id(self) -> int:
@@ -160,11 +165,25 @@ class LocalState:
 
     def local_files(self, table_id: int) -> list[WrittenFile]:
         """Files that this transaction has added to the table."""
-        return list(self._files.get(table_id, ()))
+        return own_files(self.changes, table_id)
 
-    def local_rows(self, table_id: int) -> list[tuple[Any, ...]]:
+    def local_rows(self, table_id: int) -> list[OwnRow]:
         """Rows that this transaction has added to the table inside the metadata database."""
-        return list(self._rows.get(table_id, ()))
+        return own_rows(self.changes, table_id)
+
+    def file_deletes(self, table_id: int) -> DeleteFromFiles | None:
+        """What this transaction has deleted from committed files, as files."""
+        return find_file_deletes(self.changes, table_id)
+
+    def inline_deletes(self, table_id: int) -> InlineDeletes | None:
+        """What this transaction has deleted inside the metadata database."""
+        return find_inline_deletes(self.changes, table_id)
+
+    def delete_own(
+        self, table_id: int, files: Mapping[int, WrittenDeletes | None], rows: AbstractSet[int]
+    ) -> None:
+        """Delete rows that this transaction has added itself; see `without_own`."""
+        self.changes = without_own(self.changes, table_id, files, rows)
 
     def older_schemas(self, table_id: int) -> tuple[Schema, ...]:
         """The columns that the table had before each ALTER of this transaction."""
@@ -177,26 +196,22 @@ class LocalState:
             known.append(self.base.history(table.table_id).next_column_id)
         return max(known)
 
-    def stage(self, change: Change) -> None:  # noqa: C901, PLR0912 - one case for each change
+    def stage(self, change: Change) -> None:  # noqa: C901 - one case for each change
         """Make the change part of what this transaction sees and will commit."""
         if isinstance(change, AlterTable):
             change = self._alter(change)
-        self._record(change)
+        self._record(merged(self.changes, change))
         match change:
             case CreateSchema(schema):
                 self._schemas[schema.schema_id] = schema
             case CreateTable(table) | AlterTable(table) | RenameTable(table):
                 self._tables[table.table_id] = table
-            case AppendFiles(table, files):
-                self._files[table.table_id] += files
-            case InlineRows(table, rows):
-                self._rows[table.table_id] += rows
+            case AppendFiles() | InlineRows() | DeleteFromFiles() | InlineDeletes():
+                pass  # they are asked for where a table is read
             case DropSchema(schema_id):
                 self._drop(schema_id, self._schemas)
             case DropTable(table_id):
                 self._drop(table_id, self._tables)
-                self._files.pop(table_id, None)
-                self._rows.pop(table_id, None)
             case CreateView(view):
                 self._views[view.view_id] = view
             case DropView(view_id):
@@ -227,9 +242,6 @@ class LocalState:
         self._next_column_ids[table_id] = max(*given, self._next_column_ids.get(table_id, 0))
         self._older_schemas[table_id] = (*self.older_schemas(table_id), before)
         self.changes = [with_columns(c, before, change.table) for c in self.changes]
-        if table_id in self._rows:
-            rows = self._rows[table_id]
-            self._rows[table_id] = [evolve_row(r, before, change.table.schema) for r in rows]
         return merge_alter(self.changes, change, committed)
 
     def _comment(self, change: CommentOn) -> None:
@@ -267,6 +279,10 @@ def _replaces(new: Change, old: Change) -> bool:
         case CommentOn(), CommentOn():
             same = new.column_id == old.column_id
             return same and _objects_of(new) == _objects_of(old)
+        case DeleteFromFiles(table), DeleteFromFiles(other):
+            return table.table_id == other.table_id
+        case InlineDeletes(table), InlineDeletes(other):
+            return table.table_id == other.table_id
         case _:
             return False
 
@@ -280,6 +296,8 @@ def _objects_of(change: Change) -> tuple[int, ...]:
         case MergeFiles(table) | RewriteFiles(table) | FlushRows(table) | FlushDeletes(table):
             return (table.table_id,)
         case AppendFiles(table) | InlineRows(table) | CommentOn(TableEntry() as table):
+            return (table.table_id,)
+        case DeleteFromFiles(table) | InlineDeletes(table):
             return (table.table_id,)
         case CreateView(view) | CommentOn(ViewEntry() as view):
             return (view.view_id,)
@@ -304,6 +322,7 @@ def as_data_files(files: list[WrittenFile], *, begin_snapshot: int) -> list[Data
             row_id_start=None,
             begin_snapshot=begin_snapshot,
             mapping_id=mapping_ids.get(file.mapping) if file.mapping is not None else None,
+            delete_file=None if file.deletes is None else as_delete_file(file.deletes),
         )
         for index, file in enumerate(files)
     ]
@@ -313,3 +332,17 @@ def local_mappings(files: list[WrittenFile]) -> dict[int, tuple[NameMapping, ...
     """The name mappings of uncommitted files, by a number below zero."""
     distinct = dict.fromkeys(file.mapping for file in files if file.mapping is not None)
     return {-1 - index: mapping for index, mapping in enumerate(distinct)}
+
+
+def as_delete_file(written: WrittenDeletes) -> DeleteFile:
+    """Show an uncommitted delete file to a scan."""
+    return DeleteFile(
+        delete_file_id=-1,
+        path=written.path,
+        format="parquet",
+        delete_count=written.delete_count,
+        file_size_bytes=written.file_size_bytes,
+        footer_size=written.footer_size,
+        begin_snapshot=written.begin_snapshot or 0,
+        partial_max=written.partial_max,
+    )

@@ -16,10 +16,12 @@ from ducklake_spark.model.changes import (
     CreateSchema,
     CreateTable,
     CreateView,
+    DeleteFromFiles,
     DropMacro,
     DropSchema,
     DropTable,
     DropView,
+    InlineDeletes,
     InlineRows,
     RenameTable,
 )
@@ -79,6 +81,10 @@ def _log(  # noqa: C901, PLR0911, PLR0912 - one case for each change
             return LoggedChange(Kind.INLINE_FLUSH, table.table_id)
         case FlushDeletes(table):
             return LoggedChange(Kind.DELETED_FROM_TABLE, table.table_id)
+        case DeleteFromFiles(table):
+            return LoggedChange(Kind.DELETED_FROM_TABLE, table.table_id)
+        case InlineDeletes(table):
+            return LoggedChange(Kind.INLINED_DELETE, table.table_id)
         case CommentOn(target):
             raise TypeError(target)
 
@@ -109,6 +115,8 @@ def intent_of(local: LocalState) -> Intent:  # noqa: C901 - one case for each ch
                 AppendFiles(table)
                 | InlineRows(table)
                 | AlterTable(table)
+                | DeleteFromFiles(table)
+                | InlineDeletes(table)
                 | CommentOn(TableEntry() as table)
             ):
                 names[table.table_id] = table.name
@@ -123,11 +131,18 @@ def intent_of(local: LocalState) -> Intent:  # noqa: C901 - one case for each ch
         names=names,
         schema_ids=schema_ids,
         schema_names=schema_names,
+        delete_files=_files_deleted_from(known),
         renamed=frozenset(_renamed(known)),
         not_null=frozenset(
             c.table.table_id for c in known if isinstance(c, AlterTable) and c.not_null
         ),
     )
+
+
+def _files_deleted_from(changes: Iterable[Change]) -> frozenset[int]:
+    deletes = [change for change in changes if isinstance(change, DeleteFromFiles)]
+    some = (each.data_file_id for change in deletes for each in change.deletes)
+    return frozenset((*some, *(file_id for change in deletes for file_id in change.ended)))
 
 
 def _renamed(changes: Iterable[Change]) -> Iterator[int]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from ducklake_spark.catalog.state import CatalogState
 from ducklake_spark.catalog_db.connection import (
@@ -35,11 +36,17 @@ from ducklake_spark.errors import (
 from ducklake_spark.model.changes import (
     AppendFiles,
     Change,
+    DeleteFromFiles,
+    FileDeletes,
+    InlineDeletes,
     InlineRows,
     written_paths,
 )
-from ducklake_spark.model.compaction import MergeFiles, RewriteFiles
+from ducklake_spark.model.compaction import FlushDeletes, FlushRows, MergeFiles, RewriteFiles
 from ducklake_spark.model.entities import Snapshot
+from ducklake_spark.model.written import WrittenDeletes
+
+Restamp = Callable[[WrittenDeletes, int], WrittenDeletes]
 
 _SNAPSHOT = tuple(field.name for field in fields(Snapshot))
 
@@ -64,6 +71,7 @@ class Transaction:
         snapshot: Snapshot,
         retry: RetryPolicy,
         remove_files: Callable[[Iterable[str]], None],
+        restamp: Restamp,
         remember: Callable[[CatalogState], None] = lambda _: None,
     ) -> None:
         self.db = db
@@ -74,6 +82,7 @@ class Transaction:
         self._remove_files = remove_files
         self._remember = remember
         self._overtaken = False  # whether others have committed since this transaction began
+        self._restamp = restamp
         self._written: list[str] = []
         self._doubtful: list[Snapshot] = []  # of attempts whose outcome is not known
 
@@ -86,6 +95,20 @@ class Transaction:
         """Intend a change: visible to this transaction at once, to others after the commit."""
         self._written += written_paths(change)
         self.local.stage(change)
+
+    def delete_own(
+        self, table_id: int, files: Mapping[int, WrittenDeletes | None], rows: AbstractSet[int]
+    ) -> None:
+        """Delete rows that this transaction has added itself.
+
+        Args:
+            table_id: whose.
+            files: the delete file of each file, by its place among `local.local_files`; None for
+                a file of which no row is left.
+            rows: places among `local.local_rows`.
+        """
+        self._written += [written.path for written in files.values() if written is not None]
+        self.local.delete_own(table_id, files, rows)
 
     @contextmanager
     def statement(self) -> Iterator[None]:
@@ -170,8 +193,9 @@ class Transaction:
         doubtful = self._doubtful
         base = load_base(
             self.db,
-            self.snapshot.snapshot_id,
+            self.snapshot,
             _tables_with_new_rows(self.local.changes),
+            deleted_from=_tables_deleted_from(self.local.changes),
             sent=doubtful[0].snapshot_id if doubtful else None,
         )
         if base.sent is not None:
@@ -181,6 +205,7 @@ class Transaction:
         self._check(base)
         self._overtaken = base.latest.snapshot_id != self.snapshot.snapshot_id
         commit = CommitRows(self.db, base, history=self.local.base.history)
+        self._stamp_deletes(commit.snapshot_id)
         apply_changes(commit, self.local.changes)
         snapshot = Snapshot(*commit.snapshot_values(dt.datetime.now(dt.timezone.utc)))
         self.db.run_batch(self._statements(commit, snapshot))
@@ -194,7 +219,26 @@ class Transaction:
                 "set the option require_commit_message to false.",
             )
         if base.others:
-            check_conflicts(intent_of(self.local), ",".join(base.others))
+            check_conflicts(
+                intent_of(self.local), ",".join(base.others), deleted_files=base.deleted_files
+            )
+
+    def _stamp_deletes(self, snapshot_id: int) -> None:
+        """Write delete files anew that hold the number of another snapshot than this one.
+
+        They say since when each row is gone, and were written before that was known for certain.
+        """
+        for index, change in enumerate(self.local.changes):
+            if isinstance(change, DeleteFromFiles):
+                deletes = tuple(self._stamped(each, snapshot_id) for each in change.deletes)
+                self.local.changes[index] = replace(change, deletes=deletes)
+
+    def _stamped(self, deletes: FileDeletes, snapshot_id: int) -> FileDeletes:
+        if deletes.written.partial_max in (None, snapshot_id):
+            return deletes
+        written = self._restamp(deletes.written, snapshot_id)
+        self._written.append(written.path)
+        return replace(deletes, written=written)
 
     def _statements(self, commit: CommitRows, snapshot: Snapshot) -> list[Statement]:
         """All that the commit writes, in an order that makes others wait, not fail."""
@@ -233,11 +277,22 @@ def _tables_with_new_rows(changes: Iterable[Change]) -> set[int]:
     }
 
 
-def _check_unmixed(changes: Iterable[Change]) -> None:
+def _tables_deleted_from(changes: Iterable[Change]) -> set[int]:
+    return {change.table.table_id for change in changes if isinstance(change, DeleteFromFiles)}
+
+
+def _check_unmixed(changes: Sequence[Change]) -> None:
     """As in the reference: what compaction does to files, other changes must not meet."""
     compactions = [isinstance(change, MergeFiles | RewriteFiles) for change in changes]
     if any(compactions) and not all(compactions):
         raise TransactionError(
             "Transactions can either make changes OR perform compaction - not both.",
             hint="commit the changes first, then merge or rewrite files.",
+        )
+    flushed = {c.table.table_id for c in changes if isinstance(c, FlushRows | FlushDeletes)}
+    deleted = {c.table.table_id for c in changes if isinstance(c, DeleteFromFiles | InlineDeletes)}
+    if flushed & deleted:
+        raise TransactionError(
+            "A transaction cannot both delete rows of a table and flush its inlined data.",
+            hint="commit the changes first, then flush.",
         )

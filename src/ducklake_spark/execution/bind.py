@@ -24,6 +24,7 @@ from ducklake_spark.model.entities import MacroEntry, SchemaEntry, ViewEntry
 from ducklake_spark.model.names import quote_identifier
 from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.operations.read import TableVersion, read_table
+from ducklake_spark.operations.row_changes import IDENTITY, Target
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.tags import type_of_field
 from ducklake_spark.sql.parse import parse_query
@@ -60,9 +61,19 @@ class Context:
         return replace(self, home=(lake, schema), depth=self.depth + 1)
 
 
-def run_query(con: Connection, tree: exp.Expr, context: Context | None = None) -> DataFrame:
-    """The lazy DataFrame of a query."""
-    binder = _Binder(con, context or Context())
+def run_query(
+    con: Connection,
+    tree: exp.Expr,
+    context: Context | None = None,
+    *,
+    target: Target | None = None,
+) -> DataFrame:
+    """The lazy DataFrame of a query.
+
+    `target` is a table that the query is about to change: where it stands, its rows have their
+    identities, which no star shows.
+    """
+    binder = _Binder(con, context or Context(), target)
     try:
         expanded = expand_macros(tree, binder)
         text = to_spark(answer_counts(expanded, binder.table_version), binder)
@@ -76,9 +87,10 @@ def run_query(con: Connection, tree: exp.Expr, context: Context | None = None) -
 class _Binder(MacroFinder):
     """Answers the renderer's questions what a name means, with temporary views."""
 
-    def __init__(self, con: Connection, context: Context) -> None:
+    def __init__(self, con: Connection, context: Context, target: Target | None = None) -> None:
         self.con = con
         self.context = context
+        self.target = target
         self._views: list[str] = []
 
     def table(self, reference: TableReference) -> Relation:
@@ -145,6 +157,11 @@ class _Binder(MacroFinder):
         schema, view, _ = self._find(lake, schema_name, name, context)
         if schema is not None and view is not None:
             return self._relation(self._view(lake, schema, view, context))
+        if self.target is not None and not context.is_past:
+            version = self.target.version
+            wanted = (schema.schema_id if schema else None, name.lower())
+            if version.lake is lake and wanted == (version.table.schema_id, _folded(version)):
+                return self._target_relation(self.target, reference)
         found = con.table_version(
             (lake.name, schema_name, name), version=context.version, timestamp=context.timestamp
         )
@@ -153,6 +170,11 @@ class _Binder(MacroFinder):
         virtual = frozenset(reference.virtual_columns - own)
         frame = read_table(con.spark, found, virtual_columns=sorted(virtual))
         return self._relation(frame, hidden=virtual)
+
+    def _target_relation(self, target: Target, reference: TableReference) -> Relation:
+        own = {column.lower() for column in target.table.schema.names}
+        virtual = sorted(reference.virtual_columns - own)
+        return self._relation(target.frame(virtual), hidden=frozenset((*IDENTITY, *virtual)))
 
     def _find(
         self, lake: Lake, schema_name: str, name: str, context: Context, *, is_table: bool = False
@@ -221,6 +243,10 @@ class _Binder(MacroFinder):
         except NotSupported:  # a table of Spark's own may have types that a lake has not
             return Relation(name, hidden, names)
         return Relation(name, hidden, names, types)
+
+
+def _folded(version: TableVersion) -> str:
+    return version.table.name.lower()
 
 
 def _time_travel(kind: str, value: Any) -> tuple[int | None, dt.datetime | None]:

@@ -16,9 +16,15 @@ from ducklake_spark.model.compaction import (
     RewriteFiles,
     compaction_paths,
 )
-from ducklake_spark.model.entities import MacroEntry, SchemaEntry, TableEntry, ViewEntry
+from ducklake_spark.model.entities import (
+    DeleteFile,
+    MacroEntry,
+    SchemaEntry,
+    TableEntry,
+    ViewEntry,
+)
 from ducklake_spark.model.evolution import Evolution
-from ducklake_spark.model.written import WrittenFile
+from ducklake_spark.model.written import WrittenDeletes, WrittenFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +134,46 @@ class AppendFiles:
 
 @dataclass(frozen=True, slots=True)
 class InlineRows:
-    """Rows added to a table inside the metadata database: values of the carriers, in order."""
+    """Rows added to a table inside the metadata database: values of the carriers, in order.
+
+    `row_ids` has one for each row, None for a row that is new; it is empty when all are new. A row
+    that replaces another keeps its id.
+    """
 
     table: TableEntry
     rows: tuple[tuple[Any, ...], ...]
+    row_ids: tuple[int | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileDeletes:
+    """A delete file for a committed data file, in place of `replaced` if it had one."""
+
+    data_file_id: int
+    written: WrittenDeletes
+    replaced: DeleteFile | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteFromFiles:
+    """Rows that go from committed data files; `ended` are files of which no row is left."""
+
+    table: TableEntry
+    deletes: tuple[FileDeletes, ...] = ()
+    ended: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InlineDeletes:
+    """Rows that go, noted inside the metadata database.
+
+    `positions` are rows of committed data files as (data file id, position), `rows` are inlined
+    ones as (name of their table in the metadata database, row id).
+    """
+
+    table: TableEntry
+    positions: tuple[tuple[int, int], ...] = ()
+    rows: tuple[tuple[str, int], ...] = ()
 
 
 Change = (
@@ -152,6 +194,8 @@ Change = (
     | RewriteFiles
     | FlushRows
     | FlushDeletes
+    | DeleteFromFiles
+    | InlineDeletes
 )
 
 
@@ -159,7 +203,10 @@ def written_paths(change: Change) -> list[str]:
     """The files that were written for a change, which go when it is not committed."""
     match change:
         case AppendFiles(_, files):
-            return [file.path for file in files if file.is_ours]
+            hiding = [file.deletes.path for file in files if file.deletes is not None]
+            return [*(file.path for file in files if file.is_ours), *hiding]
+        case DeleteFromFiles(_, deletes):
+            return [each.written.path for each in deletes]
         case MergeFiles() | RewriteFiles() | FlushRows() | FlushDeletes():
             return compaction_paths(change)
         case _:

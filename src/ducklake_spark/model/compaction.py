@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ducklake_spark.model.entities import TableEntry
-from ducklake_spark.model.written import WrittenFile
+from ducklake_spark.model.written import WrittenDeletes, WrittenFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +66,6 @@ class RewriteFiles:
 
     table: TableEntry
     groups: tuple[CompactedGroup, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenDeletes:
-    """A delete file that nobody has committed yet, which says since when each row is deleted."""
-
-    path: str  # absolute, ready to open
-    relative_path: str  # below the table's directory
-    delete_count: int
-    file_size_bytes: int
-    footer_size: int
-    begin_snapshot: int  # of the first delete
-    partial_max: int | None  # of the last one
 
 
 @dataclass(frozen=True, slots=True)

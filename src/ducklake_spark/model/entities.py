@@ -144,6 +144,7 @@ class DeleteFile:
     begin_snapshot: int
     partial_max: int | None = None
     encryption_key: str | None = None
+    stored_path: str | None = None  # below the data path; None when it is somewhere else
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,23 @@ class ColumnStats:
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenDeletes:
+    """A delete file that a task wrote and nobody has committed yet.
+
+    One that also holds what earlier snapshots deleted says of each position since when:
+    `begin_snapshot` is the first of them, `partial_max` the last, that of the commit to be.
+    """
+
+    path: str  # absolute, ready to open
+    relative_path: str  # below the table's directory
+    delete_count: int
+    file_size_bytes: int
+    footer_size: int
+    begin_snapshot: int | None = None
+    partial_max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenFile:
     """A data file that a task wrote, or found, and nobody has committed yet."""
 
@@ -37,6 +54,7 @@ class WrittenFile:
     partition_values: tuple[str | None, ...] = ()  # one per key of the table's partition spec
     mapping: tuple[NameMapping, ...] | None = None  # what its columns mean, if others wrote it
     mapping_id: int | None = None  # of an equal mapping that the catalog has already
+    deletes: WrittenDeletes | None = None  # rows of it that the same transaction deleted again
 
     @property
     def is_ours(self) -> bool:

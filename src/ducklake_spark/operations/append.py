@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from secrets import token_hex
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
@@ -16,12 +16,16 @@ from ducklake_spark.lake import Lake, remove_files
 from ducklake_spark.model.changes import AppendFiles, InlineRows
 from ducklake_spark.model.entities import TableEntry
 from ducklake_spark.model.literals import format_text
+from ducklake_spark.model.schema import Column
 from ducklake_spark.model.written import WrittenFile
 from ducklake_spark.parquet.rows import load_rows
 from ducklake_spark.parquet.write import write_batches
 from ducklake_spark.plan.layout import WriteLayout
+from ducklake_spark.spark.internal import ROW_ID_FIELD
 from ducklake_spark.spark.local import carrier_arrow_schema
 from ducklake_spark.spark.write import write_files
+
+ROW_ID_COLUMN: Final = Column(ROW_ID_FIELD, "_ducklake_internal_row_id", "int64")
 
 
 def append(lake: Lake, tx: Transaction, table: TableEntry, df: DataFrame) -> int:
@@ -47,15 +51,34 @@ def append_batches(lake: Lake, tx: Transaction, table: TableEntry, batches: Iter
 
 def stage_files(lake: Lake, tx: Transaction, table: TableEntry, files: list[WrittenFile]) -> int:
     """Stage files that were just written, or their rows when they are few. Returns how many."""
-    count = sum(file.record_count for file in files)
     try:
-        if files and not _stage_inlined(lake, tx, table, files, count):
-            tx.stage(AppendFiles(table, tuple(files)))
+        stage_rows(lake, tx, table, files)
     except BaseException:
         # Until they are staged, no rollback knows of them.
         remove_files(file.path for file in files)
         raise
-    return count
+    return sum(file.record_count for file in files)
+
+
+def stage_rows(
+    lake: Lake,
+    tx: Transaction,
+    table: TableEntry,
+    new: Sequence[WrittenFile],
+    kept: Sequence[WrittenFile] = (),
+) -> None:
+    """Stage rows that have been written, as files or, when they are few, as inlined rows.
+
+    Args:
+        lake: where.
+        tx: the transaction.
+        table: whose rows they are.
+        new: files of rows that get new ids.
+        kept: files of rows that replace others, with their row ids in a column behind the table's.
+    """
+    files = (*kept, *new)
+    if files and not _stage_inlined(lake, tx, table, new, kept):
+        tx.stage(AppendFiles(table, files))
 
 
 def append_rows(
@@ -74,17 +97,31 @@ def append_rows(
 
 
 def _stage_inlined(
-    lake: Lake, tx: Transaction, table: TableEntry, files: list[WrittenFile], count: int
+    lake: Lake,
+    tx: Transaction,
+    table: TableEntry,
+    new: Sequence[WrittenFile],
+    kept: Sequence[WrittenFile],
 ) -> bool:
-    if not _may_inline(lake, table, count):
+    if not _may_inline(lake, table, sum(file.record_count for file in (*kept, *new))):
         return False
-    carriers = carrier_arrow_schema(table.schema.columns)
-    rows = tuple(load_rows(files, table.schema, carriers, label=f'table "{table.name}"'))
+    with_ids = list(_load(table, kept, (ROW_ID_COLUMN,))) if kept else []
+    without = list(_load(table, new)) if new else []
+    rows = (*(row[:-1] for row in with_ids), *without)
     if not _have_texts(table, rows):
         return False
-    tx.stage(InlineRows(table, rows))
-    remove_files(file.path for file in files)
+    ids = (*(row[-1] for row in with_ids), *(None for _ in without)) if with_ids else ()
+    tx.stage(InlineRows(table, rows, ids))
+    remove_files(file.path for file in (*kept, *new))
     return True
+
+
+def _load(
+    table: TableEntry, files: Sequence[WrittenFile], extra: tuple[Column, ...] = ()
+) -> Iterator[tuple[Any, ...]]:
+    columns = (*table.schema.columns, *extra)
+    carriers = carrier_arrow_schema(columns)
+    return load_rows(files, columns, carriers, label=f'table "{table.name}"')
 
 
 def _may_inline(lake: Lake, table: TableEntry, count: int) -> bool:

@@ -28,11 +28,10 @@ from ducklake_spark.model.compaction import (
     FlushedTable,
     FlushRows,
     SourceFile,
-    WrittenDeletes,
 )
 from ducklake_spark.model.entities import DataFile, InlinedTable, TableEntry
 from ducklake_spark.model.paths import relative_to, resolve
-from ducklake_spark.model.written import WrittenFile
+from ducklake_spark.model.written import WrittenDeletes, WrittenFile
 from ducklake_spark.operations.append import plan_layout
 from ducklake_spark.operations.compact import TableFiles
 from ducklake_spark.operations.describe import RowSet

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -15,15 +16,21 @@ from ducklake_spark.catalog.files import (
 )
 from ducklake_spark.catalog.inlined import InlinedRow, count_inlined_rows, load_inlined_rows
 from ducklake_spark.catalog.state import CatalogState
-from ducklake_spark.commit.local import LocalState, as_data_files, local_mappings
+from ducklake_spark.commit.local import (
+    LocalState,
+    as_data_files,
+    as_delete_file,
+    local_mappings,
+)
 from ducklake_spark.lake import Lake
-from ducklake_spark.model.entities import DataFile, NameMapping, Snapshot, TableEntry
+from ducklake_spark.model.entities import DataFile, NameMapping, SchemaEntry, Snapshot, TableEntry
 from ducklake_spark.model.predicate import Predicate, columns_of
 from ducklake_spark.model.schema import Column, Schema
 from ducklake_spark.parquet.foreign import load_found_columns
 from ducklake_spark.parquet.read import load_stored_types
 from ducklake_spark.plan.prune import FileStats, PruneResult, prune
 from ducklake_spark.plan.scan import plan_scan
+from ducklake_spark.spark.internal import KEPT_ROW_ID, POSITION
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.scan import scan
 from ducklake_spark.spark.tags import tag_types
@@ -81,23 +88,50 @@ class TableVersion:
     local: LocalState | None = None
 
     @property
+    def schema(self) -> SchemaEntry:
+        """The schema that it is in."""
+        if self.local is not None:
+            return self.local.schema(self.table.schema_id)
+        return self.state.schemas[self.table.schema_id]
+
+    @property
     def directory(self) -> str:
         """Where its files are."""
-        source = self.local or self.state
-        schema = (
-            source.schema(self.table.schema_id)
-            if isinstance(source, LocalState)
-            else source.schemas[self.table.schema_id]
-        )
-        return self.lake.table_directory(schema, self.table)
+        return self.lake.table_directory(self.schema, self.table)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that a version of a table consists of.
+
+    Attributes:
+        files: committed ones first; those of the open transaction have ids below zero.
+        inlined_deletes: (data file id, position) of rows that the catalog says are deleted.
+        inlined: rows of the catalog; those of the open transaction come last.
+    """
+
+    files: Sequence[DataFile]
+    inlined_deletes: Sequence[tuple[int, int]]
+    inlined: Sequence[InlinedRow]
 
 
 def read_table(
     spark: SparkSession, version: TableVersion, *, virtual_columns: Sequence[str] = ()
 ) -> DataFrame:
     """The table's rows as a DataFrame that stays at this snapshot for ever."""
+    return read_contents(spark, version, load_contents(version), virtual_columns=virtual_columns)
+
+
+def read_contents(
+    spark: SparkSession,
+    version: TableVersion,
+    contents: Contents,
+    *,
+    virtual_columns: Sequence[str] = (),
+) -> DataFrame:
+    """`read_table` of what `load_contents` has loaded."""
     table, snapshot_id = version.table, version.snapshot.snapshot_id
-    files, inlined_deletes, inlined = _load(version)
+    files, inlined = contents.files, contents.inlined
     choose = FileChoice(version.lake, table, files)
     plan = plan_scan(
         table,
@@ -115,7 +149,7 @@ def read_table(
         plan,
         choose,
         inlined=frames,
-        inlined_deletes=inlined_deletes,
+        inlined_deletes=contents.inlined_deletes,
         virtual_columns=virtual_columns,
     )
     return tag_types(rows, table.schema)
@@ -139,6 +173,8 @@ def count_rows(version: TableVersion) -> int | None:
         )
     if version.local is not None:
         total += len(version.local.local_rows(version.table.table_id))
+        own = version.local.inline_deletes(version.table.table_id)
+        total -= len(own.rows) if own else 0
     return total
 
 
@@ -189,14 +225,40 @@ def load_files_of(version: TableVersion) -> tuple[list[DataFile], list[tuple[int
             version.lake.db, table.table_id, snapshot_id, directory=version.directory
         )
     if version.local is not None:
+        files, deletes = _less_own_deletes(version.local, table.table_id, files, deletes)
         added = version.local.local_files(table.table_id)
         files = [*files, *as_data_files(added, begin_snapshot=snapshot_id)]
     return files, deletes
 
 
-def _load(
-    version: TableVersion,
-) -> tuple[list[DataFile], list[tuple[int, int]], list[InlinedRow]]:
+def _less_own_deletes(
+    local: LocalState, table_id: int, files: list[DataFile], deletes: list[tuple[int, int]]
+) -> tuple[list[DataFile], list[tuple[int, int]]]:
+    """Committed files without what the open transaction has deleted from them."""
+    by_file, by_row = local.file_deletes(table_id), local.inline_deletes(table_id)
+    if by_file is not None:
+        ended = set(by_file.ended)
+        own = {each.data_file_id: as_delete_file(each.written) for each in by_file.deletes}
+        files = [
+            replace(file, delete_file=own.get(file.data_file_id, file.delete_file))
+            for file in files
+            if file.data_file_id not in ended
+        ]
+        deletes = [each for each in deletes if each[0] not in ended]
+    if by_row is not None:
+        present = {file.data_file_id for file in files}
+        added = [each for each in by_row.positions if each[0] in present]
+        hidden = Counter(file_id for file_id, _ in added)
+        files = [
+            replace(file, inlined_deletes=file.inlined_deletes + hidden[file.data_file_id])
+            for file in files
+        ]
+        deletes = [*deletes, *added]
+    return files, deletes
+
+
+def load_contents(version: TableVersion) -> Contents:
+    """Ask the catalog for the files and the inlined rows of a version."""
     files, deletes = load_files_of(version)
     inlined: list[InlinedRow] = []
     if version.table.table_id >= 0:
@@ -205,9 +267,12 @@ def _load(
             version.lake.db, version.table, history, version.snapshot.snapshot_id
         )
     if version.local is not None:
+        deleted = version.local.inline_deletes(version.table.table_id)
+        gone = set(deleted.rows) if deleted else set()
+        inlined = [row for row in inlined if (row.table_name, row.row_id) not in gone]
         own = version.local.local_rows(version.table.table_id)
-        inlined += [InlinedRow(None, None, row) for row in own]
-    return files, deletes, inlined
+        inlined += [InlinedRow(row_id, None, values) for row_id, values in own]
+    return Contents(files, deletes, inlined)
 
 
 def _inlined_frame(
@@ -219,7 +284,8 @@ def _inlined_frame(
     columns = list(table.schema.columns)
     extra = [Column(-1 - i, name, _virtual_type(name)) for i, name in enumerate(virtual_columns)]
     values = [
-        (*row.values, *(_virtual_value(row, name) for name in virtual_columns)) for row in rows
+        (*row.values, *(_virtual_value(row, place, name) for name in virtual_columns))
+        for place, row in enumerate(rows)
     ]
     return local_frame(spark, [*columns, *extra], values)
 
@@ -228,10 +294,12 @@ def _virtual_type(name: str) -> str:
     return "varchar" if name == "filename" else "int64"
 
 
-def _virtual_value(row: InlinedRow, name: str) -> int | str | None:
+def _virtual_value(row: InlinedRow, place: int, name: str) -> int | str | None:
     match name:
-        case "rowid":
+        case _ if name in ("rowid", KEPT_ROW_ID):
             return row.row_id
+        case _ if name == POSITION:
+            return place
         case "snapshot_id":
             return row.snapshot_id
         case _:

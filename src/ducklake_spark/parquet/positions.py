@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ducklake_spark.errors import CorruptDataFile, DataFileError
-from ducklake_spark.model.compaction import WrittenDeletes
 from ducklake_spark.model.entities import DeleteFile
 from ducklake_spark.model.names import make_uuid7
+from ducklake_spark.model.written import WrittenDeletes
 from ducklake_spark.parquet.read import open_parquet
 from ducklake_spark.parquet.storage import create_file, remove_file
 

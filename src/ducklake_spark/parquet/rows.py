@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ducklake_spark.model.schema import Schema
+from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import DataType, ListType, MapType, StructType
 from ducklake_spark.model.written import WrittenFile
 from ducklake_spark.parquet.read import FileRead, read_batches
@@ -15,12 +15,12 @@ from ducklake_spark.plan.stored import ColumnRead
 
 
 def load_rows(
-    files: Sequence[WrittenFile], schema: Schema, carriers: Any, *, label: str
+    files: Sequence[WrittenFile], columns: Sequence[Column], carriers: Any, *, label: str
 ) -> Iterator[tuple[Any, ...]]:
     """The rows as Python values of the carriers, whose Arrow schema is given."""
-    kinds = [column.type for column in schema.columns]
+    kinds = [column.type for column in columns]
     plan = FileRead(
-        columns=tuple(ColumnRead(column, column) for column in schema.columns),
+        columns=tuple(ColumnRead(column, column) for column in columns),
         schema=carriers.append(pa.field("position", pa.int64())),
         constants=(),
         embedded=(),
@@ -30,8 +30,8 @@ def load_rows(
     )
     listed = [{"path": file.path, "length": file.file_size_bytes} for file in files]
     for batch in read_batches(iter([pa.RecordBatch.from_pylist(listed)]), plan):
-        columns = [batch.column(index).to_pylist() for index in range(len(kinds))]
-        for values in zip(*columns, strict=True):
+        arrays = [batch.column(index).to_pylist() for index in range(len(kinds))]
+        for values in zip(*arrays, strict=True):
             yield tuple(map(_from_arrow, values, kinds))
 
 

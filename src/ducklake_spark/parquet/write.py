@@ -52,12 +52,12 @@ def write_batches(
 
 
 def is_of_job(path: str, job_id: str) -> bool:
-    """Whether a file was written by the job.
+    """Whether a data or delete file was written by the job.
 
     >>> is_of_job("/t/ducklake-0190a5c8-1b2c-7000-8000-0123456789ab.parquet", "0123456789ab")
     True
     """
-    return path.endswith(f"-{job_id}.parquet")
+    return path.endswith((f"-{job_id}.parquet", f"-{job_id}-delete.parquet"))
 
 
 class FileSeries:
@@ -212,7 +212,7 @@ class OpenFile:
             relative_path=self._relative_path,
             record_count=self._rows,
             file_size_bytes=size,
-            footer_size=size - _end_of_data(footer) - 8,
+            footer_size=footer_size(footer, size),
             column_stats=stats,
         )
 
@@ -241,6 +241,11 @@ def _open_writer(
         write_time_adjusted_to_utc=False,
         metadata_collector=footers,
     )
+
+
+def footer_size(footer: Any, size: int) -> int:
+    """The length of the footer proper, given its contents and the size of the whole file."""
+    return size - _end_of_data(footer) - 8
 
 
 def _end_of_data(footer: Any) -> int:

@@ -21,6 +21,7 @@ BROADCAST_DELETES: Final = 2_000_000
 
 _KEY: Final = "__ducklake_deleted"
 _DELETED_FILE: Final = "__ducklake_deleted_file"
+_LAST: Final = "__ducklake_last_snapshot"
 _POSITION_BITS: Final = 36
 _FILE_IDS: Final = 1 << 26
 
@@ -77,15 +78,20 @@ def _positions(spark: SparkSession, plan: ScanPlan, branch: Branch) -> DataFrame
     """(file, position) of the rows that delete files hide at the plan's snapshot."""
     label = f'the delete files of table "{plan.table.name}"'
     files = tuple(
-        ListedFile(file.delete_file.path, file.delete_file.file_size_bytes, (file.data_file_id,))
+        ListedFile(
+            file.delete_file.path,
+            file.delete_file.file_size_bytes,
+            # One of the open transaction holds the number of a snapshot that is still to come.
+            (file.data_file_id, None if file.delete_file.delete_file_id < 0 else plan.snapshot_id),
+        )
         for file in branch.files
         if file.delete_file is not None
     )
-    constants = StructType([StructField(_DELETED_FILE, LongType())])
+    constants = StructType([StructField(name, LongType()) for name in (_DELETED_FILE, _LAST)])
     source = RelationSource(label, _DELETE_SCHEMA, constants, files)
     rows = build_relation(spark, source)
-    since = F.col("_ducklake_internal_snapshot_id")
+    since, last = F.col("_ducklake_internal_snapshot_id"), F.col(_LAST)
     missing = F.raise_error(F.lit(f"A position in {label} is missing.")).cast("bigint")
-    return rows.where(since.isNull() | (since <= plan.snapshot_id)).select(
+    return rows.where(since.isNull() | last.isNull() | (since <= last)).select(
         _DELETED_FILE, F.coalesce(F.col("pos"), missing).alias(_KEY)
     )

@@ -17,6 +17,12 @@ POSITION: Final = "__ducklake_position"
 ROW_ID: Final = "__ducklake_row_id"
 SNAPSHOT: Final = "__ducklake_snapshot"
 
+# The id that a row keeps when it is changed; NULL for one of the open transaction.
+KEPT_ROW_ID: Final = "__ducklake_kept_row_id"
+
+# What tells a row of a table apart from all others: see `operations.row_changes`.
+IDENTITY_TYPES: Final = {FILE_ID: "int64", POSITION: "int64", KEPT_ROW_ID: "int64"}
+
 # Virtual columns that a scan can show, with their types.
 VIRTUAL_TYPES: Final = {
     "rowid": "int64",

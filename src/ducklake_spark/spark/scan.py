@@ -27,6 +27,8 @@ from ducklake_spark.spark.filters import FilterColumn
 from ducklake_spark.spark.internal import (
     BEGIN,
     FILE_ID,
+    IDENTITY_TYPES,
+    KEPT_ROW_ID,
     POSITION,
     ROW_ID,
     ROW_ID_FIELD,
@@ -53,6 +55,7 @@ from ducklake_spark.spark.storage import (
     storage_field,
 )
 
+_TYPES: Final = VIRTUAL_TYPES | IDENTITY_TYPES
 _CONSTANTS: Final = StructType(
     [StructField(name, LongType()) for name in (FILE_ID, ROW_START, BEGIN)]
 )
@@ -75,21 +78,22 @@ def scan(
         choose: which of them a filter can match; called when Spark plans a query's execution.
         inlined: rows that live in the catalog, as frames of the very same columns.
         inlined_deletes: (data file id, position) of rows that the catalog says are deleted.
-        virtual_columns: of rowid, snapshot_id, filename, file_row_number, file_index.
+        virtual_columns: of rowid, snapshot_id, filename, file_row_number, file_index, and of
+            those that tell rows apart, `IDENTITY_TYPES`.
     """
     _check_virtual(virtual_columns)
     chosen = _remembering(choose)
     context = _Context(spark, plan, chosen, tuple(inlined_deletes), tuple(virtual_columns))
     frames = [*(context.read(branch) for branch in plan.branches), *inlined]
     if not frames:
-        extra = [Column(-1, name, VIRTUAL_TYPES[name]) for name in virtual_columns]
+        extra = [Column(-1, name, _TYPES[name]) for name in virtual_columns]
         return local_frame(spark, [*plan.table.schema.columns, *extra], [])
     return functools.reduce(DataFrame.union, frames)
 
 
 def _check_virtual(names: Sequence[str]) -> None:
     for name in names:
-        if name not in VIRTUAL_TYPES:
+        if name not in _TYPES:
             known = ", ".join(VIRTUAL_TYPES)
             raise InvalidInput(f'There is no virtual column "{name}".', hint=f"there are {known}.")
 
@@ -159,7 +163,7 @@ class _Context:
                 columns=filter_columns(branch),
             ),
         )
-        if branch.deletes or {"rowid", "file_row_number"} & set(self.virtual):
+        if branch.deletes or {"rowid", "file_row_number", *IDENTITY_TYPES} & set(self.virtual):
             position = frame.metadataColumn("_metadata").getField("row_index")
             frame = frame.withColumn(POSITION, position)
         return frame
@@ -174,7 +178,7 @@ class _Context:
     def _embedded(self, branch: Branch) -> list[StructField]:
         """Columns that writers add; NULL in files that have none, so in all with a name mapping."""
         wanted = []
-        if "rowid" in self.virtual:
+        if {"rowid", KEPT_ROW_ID} & set(self.virtual):
             wanted.append((ROW_ID, ROW_ID_FIELD))
         if branch.later or "snapshot_id" in self.virtual:
             wanted.append((SNAPSHOT, SNAPSHOT_FIELD))
@@ -220,6 +224,11 @@ class _Context:
                 return F.coalesce(F.col(SNAPSHOT), F.col(BEGIN))
             case "file_row_number":
                 return F.col(POSITION)
+            case _ if name in (FILE_ID, POSITION):
+                return F.col(name)
+            case _ if name == KEPT_ROW_ID:
+                # One of the open transaction has its id, if any, in the file.
+                return F.when(F.col(FILE_ID) < 0, F.col(ROW_ID)).otherwise(self._virtual("rowid"))
             case _:
                 return F.col(_fact(name))
 

@@ -1,0 +1,254 @@
+"""Change single rows of a table: what DELETE, UPDATE, MERGE and overwriting are made of.
+
+A row is told apart from all others of its table by the identity columns `FILE_ID` and `POSITION`
+(of `spark.internal`): the data file and the place in it, or NULL and the place among the inlined
+rows. They mean something together with the `Target` that they come from only. `KEPT_ROW_ID` is the
+row id that a new version of the row must have; it is NULL for a row that the open transaction has
+added itself, whose id is not known before the commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from ducklake_spark.commit.transaction import Transaction
+from ducklake_spark.lake import Lake, remove_files
+from ducklake_spark.model.changes import DeleteFromFiles, FileDeletes, InlineDeletes
+from ducklake_spark.model.entities import DataFile, DeleteFile, TableEntry
+from ducklake_spark.model.paths import resolve
+from ducklake_spark.model.written import WrittenDeletes, WrittenFile
+from ducklake_spark.operations.append import ROW_ID_COLUMN, plan_layout, stage_rows
+from ducklake_spark.operations.read import Contents, TableVersion, load_contents, read_contents
+from ducklake_spark.parquet.delete_files import DeletedRows, DeleteLayout, FileFacts
+from ducklake_spark.spark.failures import spark_failures
+from ducklake_spark.spark.internal import (
+    IDENTITY_TYPES,
+    KEPT_ROW_ID,
+    POSITION,
+)
+from ducklake_spark.spark.write import write_files
+from ducklake_spark.spark.write_deletes import write_delete_files
+
+IDENTITY: Final = tuple(IDENTITY_TYPES)
+
+
+@dataclass(frozen=True)
+class Target:
+    """The rows of a table in one state, each with its identity.
+
+    Attributes:
+        version: the table; its `local` is that of the transaction that will change it.
+        contents: what the state consists of.
+    """
+
+    spark: SparkSession
+    version: TableVersion
+    contents: Contents
+
+    @property
+    def table(self) -> TableEntry:
+        """The table whose rows these are."""
+        return self.version.table
+
+    def frame(self, virtual_columns: Sequence[str] = ()) -> DataFrame:
+        """The table's columns, then `IDENTITY`, then the virtual columns asked for.
+
+        Filters on it leave out files as those of a SELECT do.
+        """
+        names = (*IDENTITY, *virtual_columns)
+        return read_contents(self.spark, self.version, self.contents, virtual_columns=names)
+
+
+def open_target(spark: SparkSession, version: TableVersion) -> Target:
+    """The rows of a table that are about to be changed."""
+    return Target(spark, version, load_contents(version))
+
+
+def stage_deletes(tx: Transaction, target: Target, identities: DataFrame) -> int:
+    """Delete rows; returns how many.
+
+    Few rows of a file are noted in the catalog, more of them make a delete file, and a file
+    without a row left is ended, as the reference does it.
+
+    Args:
+        tx: the transaction that has seen `target`.
+        target: the rows as they are.
+        identities: has the columns `FILE_ID` and `POSITION`. A row may be there more than once.
+    """
+    outcomes = write_delete_files(identities, _facts(target), _layout(tx, target))
+    _stage_deleted(tx, target, outcomes)
+    return sum(each.count for each in outcomes)
+
+
+def stage_changes(tx: Transaction, target: Target, changes: DataFrame) -> int:
+    """Delete rows, and write rows in their place or in addition; returns how many were deleted.
+
+    All of it is computed once, so that what is deleted and what is written fit together also when
+    an expression gives something else each time.
+
+    Args:
+        tx: the transaction that has seen `target`.
+        target: the rows as they are.
+        changes: the table's columns, of their carrier types and in their order, and then the
+            identity columns. `POSITION` is NULL in rows that replace none; `KEPT_ROW_ID` is the
+            id that a row shall have, NULL for a new one. Rows are only deleted by
+            `stage_deletes`. No row may be replaced twice: that is an error.
+    """
+    table = target.table
+    with spark_failures(f'change rows of table "{table.name}"'):
+        computed = changes.toDF(*(f"c{i}" for i in range(len(table.schema.columns))), *IDENTITY)
+        computed = computed.localCheckpoint()
+    written = _Written()
+    try:
+        gone = computed.where(F.col(POSITION).isNotNull())
+        layout = replace(_layout(tx, target), unique=True)
+        written.deletes = write_delete_files(gone, _facts(target), layout)
+        _write_rows(target, computed, written)
+        _stage_deleted(tx, target, written.deletes)
+        stage_rows(target.version.lake, tx, table, written.new, written.kept)
+    except BaseException:
+        # Until they are staged, no rollback knows of them.
+        remove_files(written.paths)
+        raise
+    return sum(each.count for each in written.deletes)
+
+
+def stage_truncate(tx: Transaction, version: TableVersion) -> int:
+    """Delete all rows, reading none; returns how many there were."""
+    contents = load_contents(version)
+    hidden = len(contents.inlined_deletes)
+    count = len(contents.inlined) - hidden
+    outcomes = []
+    for file in contents.files:
+        count += file.record_count - (file.delete_file.delete_count if file.delete_file else 0)
+        outcomes.append(DeletedRows(file.data_file_id, file.record_count, ended=True))
+    places = tuple(range(len(contents.inlined)))
+    outcomes.append(DeletedRows(None, len(places), places))
+    _stage_outcomes(tx, version, contents, outcomes)
+    return count
+
+
+@dataclass
+class _Written:
+    """What the jobs of one statement have written so far."""
+
+    deletes: list[DeletedRows] = field(default_factory=list)
+    new: list[WrittenFile] = field(default_factory=list)
+    kept: list[WrittenFile] = field(default_factory=list)
+
+    @property
+    def paths(self) -> list[str]:
+        deletes = [each.written.path for each in self.deletes if each.written is not None]
+        return [*deletes, *(file.path for file in (*self.new, *self.kept))]
+
+
+def _write_rows(target: Target, computed: DataFrame, written: _Written) -> None:
+    """New rows and those with ids of their own go to different files: only the latter say ids."""
+    version, table = target.version, target.table
+    layout = plan_layout(version.lake.settings(), table, version.directory)
+    columns = [f"c{i}" for i in range(len(table.schema.columns))]
+    row_id = F.col(KEPT_ROW_ID)
+    with_ids = replace(layout, extra_columns=(ROW_ID_COLUMN,))
+    written.kept = write_files(
+        computed.where(row_id.isNotNull()).select(*columns, KEPT_ROW_ID), with_ids
+    )
+    written.new = write_files(computed.where(row_id.isNull()).select(*columns), layout)
+
+
+def _layout(tx: Transaction, target: Target) -> DeleteLayout:
+    version, table = target.version, target.table
+    return DeleteLayout(
+        directory=version.directory,
+        table_name=table.name,
+        snapshot_id=tx.snapshot.snapshot_id + 1,
+        inline_limit=version.lake.effective_inlining_limit(table.schema_id, table.table_id),
+    )
+
+
+def _facts(target: Target) -> list[FileFacts]:
+    return [
+        FileFacts(
+            file.data_file_id,
+            file.path,
+            file.record_count,
+            file.inlined_deletes,
+            file.delete_file,
+        )
+        for file in target.contents.files
+    ]
+
+
+def _stage_deleted(tx: Transaction, target: Target, outcomes: Sequence[DeletedRows]) -> None:
+    try:
+        _stage_outcomes(tx, target.version, target.contents, outcomes)
+    except BaseException:
+        remove_files(each.written.path for each in outcomes if each.written is not None)
+        raise
+
+
+def _stage_outcomes(
+    tx: Transaction, version: TableVersion, contents: Contents, outcomes: Sequence[DeletedRows]
+) -> None:
+    table = version.table
+    files = {file.data_file_id: file for file in contents.files}
+    committed = [each for each in outcomes if (each.data_file_id or 0) >= 0]
+    deletes = tuple(
+        FileDeletes(each.data_file_id, each.written, _replaced(version.lake, files, each))
+        for each in committed
+        if each.data_file_id is not None and each.written is not None
+    )
+    ended = tuple(
+        each.data_file_id for each in committed if each.data_file_id is not None and each.ended
+    )
+    if deletes or ended:
+        tx.stage(DeleteFromFiles(table, deletes, ended))
+    positions = tuple(
+        (each.data_file_id, position)
+        for each in committed
+        if each.data_file_id is not None
+        for position in each.positions
+    )
+    places = [p for each in outcomes if each.data_file_id is None for p in each.positions]
+    rows = [contents.inlined[place] for place in places]
+    stored = tuple(
+        (row.table_name, row.row_id)
+        for row in rows
+        if row.table_name is not None and row.row_id is not None
+    )
+    if positions or stored:
+        tx.stage(InlineDeletes(table, positions, stored))
+    _delete_own(tx, table, contents, outcomes, places)
+
+
+def _replaced(lake: Lake, files: Mapping[int, DataFile], outcome: DeletedRows) -> DeleteFile | None:
+    """The committed delete file whose place the written one takes."""
+    old = files[outcome.data_file_id or 0].delete_file
+    if old is None or old.delete_file_id < 0:
+        return None
+    root = resolve(lake.data_path)
+    below = old.path.removeprefix(root) if old.path.startswith(root) else None
+    return replace(old, stored_path=below)
+
+
+def _delete_own(
+    tx: Transaction,
+    table: TableEntry,
+    contents: Contents,
+    outcomes: Sequence[DeletedRows],
+    places: Sequence[int],
+) -> None:
+    """Take back rows that the transaction itself has added."""
+    files: dict[int, WrittenDeletes | None] = {
+        -1 - each.data_file_id: each.written
+        for each in outcomes
+        if each.data_file_id is not None and each.data_file_id < 0
+    }
+    first = sum(row.table_name is not None for row in contents.inlined)
+    rows = {place - first for place in places if place >= first}
+    if files or rows:
+        tx.delete_own(table.table_id, files, rows)
