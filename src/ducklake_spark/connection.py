@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Literal
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.lake import Lake
@@ -191,6 +191,34 @@ class Connection(Session):
             _, table = self.find_table(tx, lake, schema, table_name)
             given = AddOptions(**options)  # type: ignore[arg-type]
             return add_files(lake, tx, table, patterns, given, spark=lambda: self.spark)
+
+    def delete(self, name: str, condition: str | Column | None = None) -> int:
+        """Delete the rows of a table that a condition is true for. Returns how many.
+
+        Args:
+            name: the table, as in `table`.
+            condition: in DuckDB's SQL or as a Column of Spark; None for all rows.
+        """
+        from ducklake_spark.execution.change_rows import delete_where
+
+        return delete_where(self, split_name(name), condition)
+
+    def update(
+        self,
+        name: str,
+        values: Mapping[str, str | Column],
+        condition: str | Column | None = None,
+    ) -> int:
+        """Set columns of the rows of a table that a condition is true for. Returns how many.
+
+        Args:
+            name: the table, as in `table`.
+            values: for each column to be set an expression in DuckDB's SQL, or a Column of Spark.
+            condition: in DuckDB's SQL or as a Column of Spark; None for all rows.
+        """
+        from ducklake_spark.execution.change_rows import update_where
+
+        return update_where(self, split_name(name), values, condition)
 
     def snapshots(self, lake: str | None = None) -> DataFrame:
         """Every snapshot of a lake, by default of the one in use."""

@@ -88,3 +88,17 @@ def _without_ids(db: Database, table: str, rows: list[tuple]) -> list[tuple]:
         for row in rows
     ]
     return sorted(described, key=repr)
+
+
+def inlined_rows(db: Database, table_id: int) -> dict[str, list[tuple]]:
+    """What the catalog itself holds of a table: inlined rows and inlined deletes."""
+    registered = db.fetch(
+        f"SELECT table_name FROM {db.table('ducklake_inlined_data_tables')} WHERE table_id = ?",
+        (table_id,),
+    )
+    names = [*(str(row[0]) for row in registered), f"ducklake_inlined_delete_{table_id}"]
+    return {
+        name: sorted(map(tuple, db.fetch(f"SELECT * FROM {db.table(name)}")), key=repr)
+        for name in names
+        if db.has_table(name)
+    }

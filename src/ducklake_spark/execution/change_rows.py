@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import functions as F
 from sqlglot import exp
 
-from ducklake_spark.errors import InvalidInput
+from ducklake_spark.errors import InvalidInput, NotSupported
 from ducklake_spark.execution.bind import run_query
+from ducklake_spark.execution.defaults import default_columns
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.operations.row_changes import (
+    IDENTITY,
     open_target,
+    stage_changes,
     stage_deletes,
     stage_truncate,
 )
-from ducklake_spark.spark.internal import FILE_ID, POSITION
+from ducklake_spark.spark.align import align_by_position, drop_equal_rows
+from ducklake_spark.spark.failures import spark_failures
+from ducklake_spark.spark.internal import FILE_ID, POSITION, WRITTEN
 from ducklake_spark.sql import statements as st
+from ducklake_spark.sql.parse import parse_expression
+from ducklake_spark.sql.values import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyspark.sql import DataFrame
 
     from ducklake_spark.commit.transaction import Transaction
     from ducklake_spark.connection import Connection
+    from ducklake_spark.model.entities import TableEntry
+    from ducklake_spark.model.schema import Column
+    from ducklake_spark.operations.row_changes import Target
 
 _COUNT = (("Count", "BIGINT"),)
 
@@ -36,10 +50,121 @@ def delete(con: Connection, s: st.Delete) -> RowSet:
         target = open_target(con.spark, version)
         query = _query(version, s.alias, s.ctes)
         query.set("expressions", [_column(query, name) for name in (FILE_ID, POSITION)])
-        query.set("joins", [exp.Join(this=source) for source in s.using])
-        query.set("where", exp.Where(this=s.where) if s.where else None)
-        rows = run_query(con, query, target=target)
+        rows = run_query(con, _narrowed(query, s.using, s.where), target=target)
         return RowSet(_COUNT, ((stage_deletes(tx, target, rows),),))
+
+
+def update(con: Connection, s: st.Update) -> RowSet:
+    """UPDATE: returns how many rows were changed."""
+    with changing(con, s.table, "update") as (tx, version):
+        table = version.table
+        assigned = _assigned(s, table)
+        given = [c for c in table.schema.columns if assigned.get(c.column_id) is not DEFAULT]
+        target = open_target(con.spark, version)
+        query = _query(version, s.alias, s.ctes)
+        values = [assigned.get(c.column_id) or _column(query, c.name) for c in given]
+        query.set(
+            "expressions",
+            [
+                *(exp.alias_(value, f"_u{i}", quoted=True) for i, value in enumerate(values)),
+                *(_column(query, name) for name in IDENTITY),
+            ],
+        )
+        sources = [s.source.this] if s.source else []
+        rows = run_query(con, _narrowed(query, sources, s.where), target=target)
+        return RowSet(_COUNT, ((_stage_update(tx, target, given, rows, once=not sources),),))
+
+
+def _assigned(s: st.Update, table: TableEntry) -> dict[int, Any]:
+    """The value of each column that the statement sets, by id: a tree, or `DEFAULT`."""
+    assigned: dict[int, Any] = {}
+    for each in s.assignments:
+        if len(each.column) > 1:
+            raise NotSupported(
+                f"Cannot set {'.'.join(each.column)}: name the column alone.",
+                hint="a struct is set as a whole, e.g. s = struct_update(s, a := 1).",
+            )
+        column = table.schema.get(each.column[0], table=table.name)
+        if column.column_id in assigned:
+            raise InvalidInput(f'The column "{column.name}" is set twice.')
+        is_default = isinstance(each.value, exp.Var) and each.value.name.upper() == "DEFAULT"
+        assigned[column.column_id] = DEFAULT if is_default else each.value
+    return assigned
+
+
+def _stage_update(
+    tx: Transaction, target: Target, given: Sequence[Column], rows: DataFrame, *, once: bool
+) -> int:
+    """Replace rows; `rows` has the values of the given columns and then the identities.
+
+    A row that a source matches more than once must come out the same each time.
+    """
+    table = target.table
+    with spark_failures(f'update table "{table.name}"'):
+        defaults = default_columns(table.schema)
+        aligned = align_by_position(
+            rows, table.schema, given, defaults, table=table.name, kept=IDENTITY
+        )
+        if not once:
+            aligned = drop_equal_rows(aligned, [FILE_ID, POSITION])
+        aligned = aligned.withColumn(WRITTEN, F.lit(True))
+    return stage_changes(tx, target, aligned).deleted
+
+
+def delete_where(con: Connection, parts: Sequence[str], condition: str | SparkColumn | None) -> int:
+    """`Connection.delete`."""
+    if not isinstance(condition, SparkColumn):
+        where = None if condition is None else parse_expression(condition)
+        return _count_of(delete(con, st.Delete(tuple(parts), where=where)))
+    with changing(con, parts, "delete from") as (tx, version):
+        target = open_target(con.spark, version)
+        with spark_failures(f'delete from table "{version.table.name}"'):
+            rows = target.frame().where(condition).select(FILE_ID, POSITION)
+        return stage_deletes(tx, target, rows)
+
+
+def update_where(
+    con: Connection,
+    parts: Sequence[str],
+    values: Mapping[str, str | SparkColumn],
+    condition: str | SparkColumn | None,
+) -> int:
+    """`Connection.update`."""
+    with changing(con, parts, "update") as (tx, version):
+        columns = version.table.schema.columns
+        set_by = {
+            version.table.schema.get(name, table=version.table.name).column_id: value
+            for name, value in values.items()
+        }
+        if len(set_by) != len(values):
+            raise InvalidInput(f"A column is set twice: {', '.join(values)}.")
+        target = open_target(con.spark, version)
+        query = _query(version, None, None)
+        texts = [
+            exp.alias_(parse_expression(value), f"__ducklake_set_{column_id}", quoted=True)
+            for column_id, value in set_by.items()
+            if isinstance(value, str)
+        ]
+        names = [*(column.name for column in columns), *IDENTITY]
+        query.set("expressions", [*(_column(query, name) for name in names), *texts])
+        where = parse_expression(condition) if isinstance(condition, str) else None
+        rows = run_query(con, _narrowed(query, (), where), target=target)
+        with spark_failures(f'update table "{version.table.name}"'):
+            rows = rows.where(condition) if isinstance(condition, SparkColumn) else rows
+            rows = rows.select(*(_new_value(column, set_by) for column in columns), *IDENTITY)
+        return _stage_update(tx, target, columns, rows, once=True)
+
+
+def _new_value(column: Column, set_by: Mapping[int, str | SparkColumn]) -> SparkColumn:
+    value = set_by.get(column.column_id)
+    if isinstance(value, SparkColumn):
+        return value
+    name = column.name if value is None else f"__ducklake_set_{column.column_id}"
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _count_of(outcome: RowSet) -> int:
+    return int(outcome.rows[0][0])
 
 
 def truncate(con: Connection, s: st.Truncate) -> RowSet:
@@ -70,6 +195,13 @@ def _query(version: TableVersion, alias: str | None, ctes: exp.With | None) -> e
     shown = exp.TableAlias(this=exp.to_identifier(alias or table.name, quoted=True))
     source = exp.Table(this=parts[0], db=parts[1], catalog=parts[2], alias=shown)
     return exp.Select(from_=exp.From(this=source), with_=ctes)
+
+
+def _narrowed(query: exp.Select, sources: Sequence[exp.Expr], where: exp.Expr | None) -> exp.Select:
+    """The query joined with further sources, of the rows that a condition is true for."""
+    query.set("joins", [exp.Join(this=source) for source in sources])
+    query.set("where", exp.Where(this=where) if where is not None else None)
+    return query
 
 
 def _column(query: exp.Select, name: str) -> exp.Column:

@@ -11,7 +11,7 @@ from sqlglot import exp
 from ducklake_spark.errors import InvalidInput, NotFound, NotSupported
 from ducklake_spark.execution import alter, views
 from ducklake_spark.execution.bind import run_query
-from ducklake_spark.execution.change_rows import delete, truncate
+from ducklake_spark.execution.change_rows import delete, truncate, update
 from ducklake_spark.execution.checkpoint import checkpoint
 from ducklake_spark.execution.copy import copy_from, copy_to
 from ducklake_spark.execution.copy_database import copy_database
@@ -332,6 +332,7 @@ _ACTIONS: dict[type[Any], Callable[[Any, Any], DataFrame | Result | RowSet]] = {
     st.Comment: views.comment,
     st.Insert: insert,
     st.Delete: delete,
+    st.Update: update,
     st.Truncate: truncate,
     st.Begin: _begin,
     st.Commit: _commit,

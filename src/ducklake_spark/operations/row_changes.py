@@ -30,6 +30,7 @@ from ducklake_spark.spark.internal import (
     IDENTITY_TYPES,
     KEPT_ROW_ID,
     POSITION,
+    WRITTEN,
 )
 from ducklake_spark.spark.write import write_files
 from ducklake_spark.spark.write_deletes import write_delete_files
@@ -54,6 +55,12 @@ class Target:
     def table(self) -> TableEntry:
         """The table whose rows these are."""
         return self.version.table
+
+    @property
+    def has_own_rows(self) -> bool:
+        """Whether some rows were added by the open transaction, so that they may have no ids."""
+        own_files = any(file.data_file_id < 0 for file in self.contents.files)
+        return own_files or any(row.table_name is None for row in self.contents.inlined)
 
     def frame(self, virtual_columns: Sequence[str] = ()) -> DataFrame:
         """The table's columns, then `IDENTITY`, then the virtual columns asked for.
@@ -81,12 +88,26 @@ def stage_deletes(tx: Transaction, target: Target, identities: DataFrame) -> int
         identities: has the columns `FILE_ID` and `POSITION`. A row may be there more than once.
     """
     outcomes = write_delete_files(identities, _facts(target), _layout(tx, target))
-    _stage_deleted(tx, target, outcomes)
+    try:
+        _stage_outcomes(tx, target.version, target.contents, outcomes)
+    except BaseException:
+        remove_files(each.written.path for each in outcomes if each.written is not None)
+        raise
     return sum(each.count for each in outcomes)
 
 
-def stage_changes(tx: Transaction, target: Target, changes: DataFrame) -> int:
-    """Delete rows, and write rows in their place or in addition; returns how many were deleted.
+@dataclass(frozen=True)
+class Changed:
+    """How many rows a change deleted or replaced, and how many it added."""
+
+    deleted: int
+    inserted: int = 0
+
+
+def stage_changes(
+    tx: Transaction, target: Target, changes: DataFrame, *, inserts: bool = False
+) -> Changed:
+    """Delete rows, and write rows in their place or in addition.
 
     All of it is computed once, so that what is deleted and what is written fit together also when
     an expression gives something else each time.
@@ -94,28 +115,33 @@ def stage_changes(tx: Transaction, target: Target, changes: DataFrame) -> int:
     Args:
         tx: the transaction that has seen `target`.
         target: the rows as they are.
-        changes: the table's columns, of their carrier types and in their order, and then the
-            identity columns. `POSITION` is NULL in rows that replace none; `KEPT_ROW_ID` is the
-            id that a row shall have, NULL for a new one. Rows are only deleted by
-            `stage_deletes`. No row may be replaced twice: that is an error.
+        changes: the table's columns, of their carrier types and in their order; then `IDENTITY`;
+            then the boolean `WRITTEN`. `POSITION` is NULL in a row that replaces none. A row that
+            is not `WRITTEN` is only deleted. `KEPT_ROW_ID` is the id that the written row shall
+            have, NULL for a new one. No row may be there twice: that is an error.
+        inserts: whether there may be rows that replace none.
     """
     table = target.table
     with spark_failures(f'change rows of table "{table.name}"'):
-        computed = changes.toDF(*(f"c{i}" for i in range(len(table.schema.columns))), *IDENTITY)
-        computed = computed.localCheckpoint()
+        names = [f"c{i}" for i in range(len(table.schema.columns))]
+        computed = changes.toDF(*names, *IDENTITY, WRITTEN).localCheckpoint()
+    fresh = inserts or target.has_own_rows
     written = _Written()
     try:
         gone = computed.where(F.col(POSITION).isNotNull())
         layout = replace(_layout(tx, target), unique=True)
         written.deletes = write_delete_files(gone, _facts(target), layout)
-        _write_rows(target, computed, written)
-        _stage_deleted(tx, target, written.deletes)
+        _write_rows(target, computed.where(WRITTEN), written, fresh=fresh)
+        _stage_outcomes(tx, target.version, target.contents, written.deletes)
         stage_rows(target.version.lake, tx, table, written.new, written.kept)
     except BaseException:
         # Until they are staged, no rollback knows of them.
         remove_files(written.paths)
         raise
-    return sum(each.count for each in written.deletes)
+    inserted = sum(file.record_count for file in written.new)
+    if inserts and target.has_own_rows:
+        inserted = computed.where(F.col(WRITTEN) & F.col(POSITION).isNull()).count()
+    return Changed(sum(each.count for each in written.deletes), inserted if inserts else 0)
 
 
 def stage_truncate(tx: Transaction, version: TableVersion) -> int:
@@ -147,7 +173,7 @@ class _Written:
         return [*deletes, *(file.path for file in (*self.new, *self.kept))]
 
 
-def _write_rows(target: Target, computed: DataFrame, written: _Written) -> None:
+def _write_rows(target: Target, rows: DataFrame, written: _Written, *, fresh: bool) -> None:
     """New rows and those with ids of their own go to different files: only the latter say ids."""
     version, table = target.version, target.table
     layout = plan_layout(version.lake.settings(), table, version.directory)
@@ -155,9 +181,10 @@ def _write_rows(target: Target, computed: DataFrame, written: _Written) -> None:
     row_id = F.col(KEPT_ROW_ID)
     with_ids = replace(layout, extra_columns=(ROW_ID_COLUMN,))
     written.kept = write_files(
-        computed.where(row_id.isNotNull()).select(*columns, KEPT_ROW_ID), with_ids
+        rows.where(row_id.isNotNull()).select(*columns, KEPT_ROW_ID), with_ids
     )
-    written.new = write_files(computed.where(row_id.isNull()).select(*columns), layout)
+    if fresh:
+        written.new = write_files(rows.where(row_id.isNull()).select(*columns), layout)
 
 
 def _layout(tx: Transaction, target: Target) -> DeleteLayout:
@@ -181,14 +208,6 @@ def _facts(target: Target) -> list[FileFacts]:
         )
         for file in target.contents.files
     ]
-
-
-def _stage_deleted(tx: Transaction, target: Target, outcomes: Sequence[DeletedRows]) -> None:
-    try:
-        _stage_outcomes(tx, target.version, target.contents, outcomes)
-    except BaseException:
-        remove_files(each.written.path for each in outcomes if each.written is not None)
-        raise
 
 
 def _stage_outcomes(

@@ -27,21 +27,25 @@ def align_by_position(
     defaults: Mapping[str, Column],
     *,
     table: str,
+    kept: Sequence[str] = (),
 ) -> DataFrame:
-    """The n-th column of `df` becomes the n-th of `targets`; others take their default."""
-    if len(df.columns) != len(targets):
+    """The n-th column of `df` becomes the n-th of `targets`; others take their default.
+
+    `kept` names columns behind those of `targets` that stay behind the table's as they are.
+    """
+    given = len(df.columns) - len(kept)
+    if given != len(targets):
         raise ColumnMismatch(
-            f'Table "{table}" has {len(targets)} columns to fill, but {len(df.columns)} values '
-            "were given.",
+            f'Table "{table}" has {len(targets)} columns to fill, but {given} values were given.',
             hint="name the columns: INSERT INTO t (a, b) …",
         )
     # Positions get names of their own: a query may give two columns the same name.
-    renamed = df.toDF(*(f"_c{i}" for i in range(len(targets))))
+    renamed = df.toDF(*(f"_c{i}" for i in range(len(targets))), *kept)
     sources = {
         target.column_id: (F.col(f"_c{i}"), renamed.schema[i].dataType)
         for i, target in enumerate(targets)
     }
-    return _select(renamed, schema, sources, defaults)
+    return _select(renamed, schema, sources, defaults, kept)
 
 
 def align_by_name(
@@ -62,6 +66,7 @@ def _select(
     schema: Schema,
     sources: Mapping[int, tuple[Column, T.DataType]],
     defaults: Mapping[str, Column],
+    kept: Sequence[str] = (),
 ) -> DataFrame:
     columns = []
     for column in schema.columns:
@@ -71,7 +76,18 @@ def _select(
         else:
             value = defaults[column.name]
         columns.append(value.alias(column.name))
-    return df.select(*columns)
+    return df.select(*columns, *kept)
+
+
+def drop_equal_rows(df: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """One of the rows that are equal in everything; rows with equal keys only are all kept."""
+    mark = "__ducklake_mark"
+    values = [
+        F.to_json(F.struct(column)) if "map<" in field.dataType.simpleString() else column
+        for field, column in ((f, F.col(_quoted(f.name))) for f in df.schema.fields)
+    ]
+    # Rows are told apart by a hash: Spark would make 0.0 of -0.0 in columns that it groups by.
+    return df.withColumn(mark, F.xxhash64(*values)).dropDuplicates([*keys, mark]).drop(mark)
 
 
 def convert(value: Column, source: T.DataType, target: DataType, *, where: str) -> Column:

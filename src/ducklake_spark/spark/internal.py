@@ -23,6 +23,9 @@ KEPT_ROW_ID: Final = "__ducklake_kept_row_id"
 # What tells a row of a table apart from all others: see `operations.row_changes`.
 IDENTITY_TYPES: Final = {FILE_ID: "int64", POSITION: "int64", KEPT_ROW_ID: "int64"}
 
+# Whether a row of a change is to be written.
+WRITTEN: Final = "__ducklake_written"
+
 # Virtual columns that a scan can show, with their types.
 VIRTUAL_TYPES: Final = {
     "rowid": "int64",
