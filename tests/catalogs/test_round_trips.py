@@ -58,6 +58,19 @@ def test_append_commits_in_two_round_trips(session):
     assert len(asked.statements) <= 18
 
 
+@pytest.mark.parametrize("inline_limit", [0, 5], ids=["files", "inlined"])
+def test_delete_commits_in_two_round_trips(session, inline_limit):
+    Writer(session).insert(*range(10, 20))
+    Writer(session).delete(10, inline_limit=inline_limit)
+    session.begin()
+    Writer(session).delete(1, 11, inline_limit=inline_limit)
+    Writer(session).insert(1)
+    with counted(session) as asked:
+        session.commit()
+    assert asked.round_trips == 2
+    assert len(asked.statements) <= 24
+
+
 def test_the_number_of_rows_changes_neither_round_trips_nor_statements(session):
     def commit_of(files: int) -> Asked:
         session.begin()

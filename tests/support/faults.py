@@ -9,6 +9,7 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any
 
+from ducklake_spark.errors import TransactionConflict
 from ducklake_spark.lake import Lake
 from ducklake_spark.operations.cleanup import cleanup_old_files
 from ducklake_spark.operations.expire import expire_snapshots
@@ -133,4 +134,22 @@ def append_many(location: LakeLocation, number: int, commits: int, start: Any) -
     for commit in range(commits):
         first = (number * commits + commit) * 2
         Writer(session).insert(first, first + 1)
+    session.close_lakes()
+
+
+def delete_many(location: LakeLocation, number: int, ids: list[int], start: Any) -> None:
+    """Delete rows one by one, each in a commit of its own, together with other processes.
+
+    A delete that another stood in the way of is done again. Every second process keeps its deletes
+    in the catalog.
+    """
+    session = open_session(location, busy_timeout=20_000)
+    start.wait(60)
+    for each in ids:
+        while True:
+            try:
+                assert Writer(session).delete(each, inline_limit=number % 2) == 1
+            except TransactionConflict:
+                continue
+            break
     session.close_lakes()

@@ -17,11 +17,17 @@ def check_catalog(db: Database) -> None:
     _check_names(rows)
     _check_references(rows)
     _check_rows(db, rows)
+    _check_deletes(db, rows)
 
 
 def committed_files(db: Database) -> set[str]:
-    """The names of all data files that some snapshot has, without their directories."""
-    return {row["path"].split("/")[-1] for row in _records(db, "ducklake_data_file")}
+    """The names of all files that the catalog knows, without their directories."""
+    names = (
+        "ducklake_data_file",
+        "ducklake_delete_file",
+        "ducklake_files_scheduled_for_deletion",
+    )
+    return {row["path"].split("/")[-1] for name in names for row in _records(db, name)}
 
 
 def _records(db: Database, name: str) -> list[dict[str, Any]]:
@@ -56,6 +62,7 @@ def _check_snapshots(rows: dict[str, list[dict[str, Any]]]) -> None:
     assert _twice(objects) == []
     assert max(objects) < latest["next_catalog_id"]
     files = [row["data_file_id"] for row in rows["ducklake_data_file"]]
+    files += [row["delete_file_id"] for row in rows["ducklake_delete_file"]]
     assert _twice(files) == []
     assert max(files, default=-1) < latest["next_file_id"]
 
@@ -110,6 +117,22 @@ def _check_rows(db: Database, rows: dict[str, list[dict[str, Any]]]) -> None:
         assert total["file_size_bytes"] == sizes[table_id], table_id
     columns = [(r["table_id"], r["column_id"]) for r in rows["ducklake_table_column_stats"]]
     assert _twice(columns) == []
+
+
+def _check_deletes(db: Database, rows: dict[str, list[dict[str, Any]]]) -> None:
+    """A row is deleted once: a file has one delete file, and no position is in two places."""
+    files = {row["data_file_id"]: row for row in rows["ducklake_data_file"]}
+    deletes = _live(rows["ducklake_delete_file"])
+    assert _twice(row["data_file_id"] for row in deletes) == []
+    hidden = Counter({row["data_file_id"]: row["delete_count"] for row in deletes})
+    for table_id in {row["table_id"] for row in files.values()}:
+        name = f"ducklake_inlined_delete_{table_id}"
+        if db.has_table(name):
+            noted = db.fetch(f"SELECT file_id, row_id FROM {db.table(name)}")
+            assert _twice(map(tuple, noted)) == []
+            hidden.update(row[0] for row in noted)
+    for file_id, count in hidden.items():
+        assert count <= files[file_id]["record_count"], file_id
 
 
 def _twice(values: Iterable[Any]) -> list[Any]:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.model.changes import AppendFiles, InlineRows
-from ducklake_spark.model.entities import MacroImplementation
+from ducklake_spark.model.entities import DataFile, MacroImplementation
 from ducklake_spark.model.names import make_uuid7
 from ducklake_spark.model.types import ScalarType
 from ducklake_spark.operations import objects, views
 from ducklake_spark.operations.append import plan_layout
 from ducklake_spark.operations.objects import NewColumn
+from ducklake_spark.operations.read import Contents, load_contents
+from ducklake_spark.operations.row_changes import stage_outcomes
+from ducklake_spark.parquet.delete_files import (
+    DeletedRows,
+    DeleteLayout,
+    FileFacts,
+    write_deletes,
+)
 from ducklake_spark.parquet.write import write_batches
 from ducklake_spark.session import Session
 
@@ -77,6 +87,32 @@ class Writer:
         with self.session.writing(self.lake, "insert") as tx:
             _, entry = self.session.find_table(tx, self.lake, self.schema, table)
             tx.stage(InlineRows(entry, tuple((i, f"n{i}") for i in ids)))
+
+    def delete(self, *ids: int, table: str = "t", inline_limit: int = 0) -> int:
+        """Delete rows by id; so many of one file are noted in the catalog. Returns how many."""
+        with self.session.writing(self.lake, "delete") as tx:
+            version = self.session.table_version(("lake", self.schema, table))
+            contents = load_contents(version)
+            batches = [_identities(file, set(ids), contents) for file in contents.files]
+            layout = DeleteLayout(
+                version.directory, table, tx.snapshot.snapshot_id + 1, inline_limit
+            )
+            job_id = make_uuid7().replace("-", "")[-12:]
+            outcomes = list(write_deletes(iter(batches), layout, job_id))
+            places = [i for i, row in enumerate(contents.inlined) if row.values[0] in ids]
+            outcomes.append(DeletedRows(None, len(places), tuple(places)))
+            stage_outcomes(tx, version, contents, outcomes)
+        return sum(each.count for each in outcomes)
+
+    def ids(self, table: str = "t") -> list[int]:
+        """The ids that the session sees."""
+        contents = load_contents(self.session.table_version(("lake", self.schema, table)))
+        found = [row.values[0] for row in contents.inlined]
+        for file in contents.files:
+            gone = _deleted_positions(file, contents)
+            stored = pq.read_table(file.path).column("id").to_pylist()
+            found += [each for place, each in enumerate(stored) if place not in gone]
+        return sorted(found)
 
     def create_table(self, name: str, *, or_replace: bool = False) -> None:
         """CREATE [OR REPLACE] TABLE."""
@@ -151,6 +187,31 @@ class Writer:
             if schema is None or tx.local.find_table(schema.schema_id, table) is None:
                 return None
         return count_rows(self.session.table_version(("lake", self.schema, table)))
+
+
+def _deleted_positions(file: DataFile, contents: Contents) -> set[int]:
+    gone = {place for file_id, place in contents.inlined_deletes if file_id == file.data_file_id}
+    if file.delete_file is not None:
+        gone |= set(pq.read_table(file.delete_file.path).column("pos").to_pylist())
+    return gone
+
+
+def _identities(file: DataFile, ids: set[int], contents: Contents) -> pa.RecordBatch:
+    """What a task gets to delete rows of a file."""
+    gone = _deleted_positions(file, contents)
+    stored = pq.read_table(file.path).column("id").to_pylist()
+    places = [i for i, each in enumerate(stored) if each in ids and i not in gone]
+    facts = FileFacts(
+        file.data_file_id, file.path, file.record_count, file.inlined_deletes, file.delete_file
+    )
+    rows = len(places) + 1
+    return pa.record_batch(
+        {
+            "file": pa.array([file.data_file_id] * rows, pa.int64()),
+            "position": pa.array([-1, *places], pa.int64()),
+            "facts": pa.array([pickle.dumps(facts), *[None] * len(places)], pa.binary()),
+        }
+    )
 
 
 def table_files(location: LakeLocation) -> list[str]:

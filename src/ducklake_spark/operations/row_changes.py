@@ -89,7 +89,7 @@ def stage_deletes(tx: Transaction, target: Target, identities: DataFrame) -> int
     """
     outcomes = write_delete_files(identities, _facts(target), _layout(tx, target))
     try:
-        _stage_outcomes(tx, target.version, target.contents, outcomes)
+        stage_outcomes(tx, target.version, target.contents, outcomes)
     except BaseException:
         remove_files(each.written.path for each in outcomes if each.written is not None)
         raise
@@ -132,7 +132,7 @@ def stage_changes(
         layout = replace(_layout(tx, target), unique=True)
         written.deletes = write_delete_files(gone, _facts(target), layout)
         _write_rows(target, computed.where(WRITTEN), written, fresh=fresh)
-        _stage_outcomes(tx, target.version, target.contents, written.deletes)
+        stage_outcomes(tx, target.version, target.contents, written.deletes)
         stage_rows(target.version.lake, tx, table, written.new, written.kept)
     except BaseException:
         # Until they are staged, no rollback knows of them.
@@ -155,7 +155,7 @@ def stage_truncate(tx: Transaction, version: TableVersion) -> int:
         outcomes.append(DeletedRows(file.data_file_id, file.record_count, ended=True))
     places = tuple(range(len(contents.inlined)))
     outcomes.append(DeletedRows(None, len(places), places))
-    _stage_outcomes(tx, version, contents, outcomes)
+    stage_outcomes(tx, version, contents, outcomes)
     return count
 
 
@@ -210,9 +210,13 @@ def _facts(target: Target) -> list[FileFacts]:
     ]
 
 
-def _stage_outcomes(
+def stage_outcomes(
     tx: Transaction, version: TableVersion, contents: Contents, outcomes: Sequence[DeletedRows]
 ) -> None:
+    """Stage what `write_delete_files` did; no Spark is needed.
+
+    Positions of outcomes without a data file are places among the inlined rows of `contents`.
+    """
     table = version.table
     files = {file.data_file_id: file for file in contents.files}
     committed = [each for each in outcomes if (each.data_file_id or 0) >= 0]
