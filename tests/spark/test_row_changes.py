@@ -110,8 +110,8 @@ def test_a_row_with_two_outcomes_is_refused_and_nothing_changes(con, location):
 def test_update_by_python_takes_text_and_columns(con):
     assert con.update("t", {"v": "id * 2", "s": F.concat("s", F.lit("!"))}, "id = 3") == 1
     assert con.update("t", {"s": "upper(s)"}, F.col("id") == 20) == 1
-    assert [tuple(r) for r in con.sql("SELECT v, s FROM t WHERE id IN (3, 20) ORDER BY id").collect()
-            ] == [(6, "s3!"), (None, "S20")]  # fmt: skip
+    rows = con.sql("SELECT v, s FROM t WHERE id IN (3, 20) ORDER BY id").collect()
+    assert [tuple(row) for row in rows] == [(6, "s3!"), (None, "S20")]
 
 
 @pytest.mark.parametrize(
