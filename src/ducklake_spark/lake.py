@@ -20,6 +20,7 @@ from ducklake_spark.catalog.snapshots import (
 )
 from ducklake_spark.catalog.state import CatalogState, load_state
 from ducklake_spark.catalog_db.connection import Database
+from ducklake_spark.commit.base import BaseMemory
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import DataFileError, ReadOnlyLake
@@ -51,6 +52,7 @@ class Lake:
     default_inlining_row_limit: int = DEFAULT_INLINING_ROW_LIMIT
     metadata_catalog: str | None = None  # the name for the catalog's own tables, if one was given
     _states: OrderedDict[int, CatalogState] = field(default_factory=OrderedDict)
+    _memory: BaseMemory = field(default_factory=BaseMemory)
 
     def latest(self) -> Snapshot:
         """The snapshot that a new transaction sees."""
@@ -84,6 +86,7 @@ class Lake:
             retry=retry,
             remove_files=remove_files,
             remember=self._remember,
+            memory=self._memory,
             restamp=restamp,
         )
 

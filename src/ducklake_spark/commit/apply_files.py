@@ -132,15 +132,20 @@ def _store_totals(
     if known is None:
         values = (added.record_count, added.next_row_id, added.file_size_bytes)
         commit.insert("ducklake_table_stats", table_id, *values)
+        commit.totals[table_id] = added
         return
-    commit.execute(
-        f"UPDATE {commit.db.table('ducklake_table_stats')} SET record_count = ?, "
-        "next_row_id = ?, file_size_bytes = ? WHERE table_id = ?",
+    values = (
         known.record_count + added.record_count,
         added.next_row_id,
         known.file_size_bytes + added.file_size_bytes,
+    )
+    commit.execute(
+        f"UPDATE {commit.db.table('ducklake_table_stats')} SET record_count = ?, "
+        "next_row_id = ?, file_size_bytes = ? WHERE table_id = ?",
+        *values,
         table_id,
     )
+    commit.totals[table_id] = TableTotals(*values)
 
 
 def _store_column_stats(
@@ -162,6 +167,7 @@ def _store_column_stats(
         if stats.column_id in table.schema.by_id:
             by_column[stats.column_id].append(stats)
     outdated = []
+    after = dict(current)
     for column_id, parts in by_column.items():
         known = current.get(column_id)
         kind = table.schema.by_id[column_id].type
@@ -170,9 +176,12 @@ def _store_column_stats(
             continue
         if known is not None:
             outdated.append(column_id)
+            del after[column_id]
         # No row says "unknown"; a row without bounds would be taken for "no values so far".
         if merged is not None:
             _insert_column_stats(commit, table_id, merged)
+            after[column_id] = merged
+    commit.column_stats[table_id] = after
     if outdated:
         commit.execute(
             f"DELETE FROM {commit.db.table('ducklake_table_column_stats')} WHERE table_id = ? "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ducklake_spark.catalog.snapshots import (
@@ -42,6 +42,7 @@ class CommitBase:
         inlined_since: by table id, a snapshot whose columns that table of inlined rows has.
         deleted_files: data files of the tables deleted from that others deleted from or ended.
         requires_message: whether the lake wants every commit to be explained.
+        tables: the tables of which all this was asked.
     """
 
     latest: Snapshot
@@ -53,6 +54,18 @@ class CommitBase:
     inlined_since: dict[int, int] = field(default_factory=dict)
     deleted_files: frozenset[int] = frozenset()
     requires_message: bool = False
+    tables: frozenset[int] = frozenset()
+
+
+@dataclass
+class BaseMemory:
+    """What the last commit of a connection left behind, for its next one.
+
+    It holds as long as the snapshot of that commit is the newest, which is asked inside the next
+    commit: nothing of it changes without a snapshot.
+    """
+
+    base: CommitBase | None = None
 
 
 def load_base(
@@ -62,6 +75,7 @@ def load_base(
     *,
     deleted_from: Iterable[int] = (),
     sent: int | None = None,
+    known: CommitBase | None = None,
 ) -> CommitBase:
     """Read what a commit needs, inside its transaction and after its turn has come.
 
@@ -74,21 +88,24 @@ def load_base(
         table_ids: the tables that gain rows.
         deleted_from: the tables of which files lose rows.
         sent: the number of a snapshot to look up, of an attempt whose outcome is unknown.
+        known: the base as the last commit of this connection left it.
     """
     tables, losing = sorted(table_ids), sorted(deleted_from)
+    if known is not None and sent is None and _may_know(db, known, since, tables):
+        [rows] = db.fetch_batch([_newest_query(db)])
+        newest, requires_message = _read_newest(db, rows)
+        if newest == known.latest:
+            return replace(known, requires_message=requires_message)
     queries = [
-        latest_snapshot_query(db),
+        _newest_query(db),
         changes_since_query(db, since.snapshot_id),
         snapshot_query(db, -1 if sent is None else sent),
-        _message_query(db),
         *((_deleted_files_query(db, losing, since),) if losing else ()),
         *(_table_queries(db, tables) if tables else ()),
     ]
-    latest, changes, found, message, *rest = db.fetch_batch(queries)
+    latest, changes, found, *rest = db.fetch_batch(queries)
     deleted, of_tables = (rest[0], rest[1:]) if losing else ([], rest)
-    if not latest:
-        raise NotALake("The lake has no snapshot at all: its catalog is damaged.")
-    newest = read_snapshot(db, latest[0])
+    newest, requires_message = _read_newest(db, latest)
     _check_unbroken(since.snapshot_id, newest.snapshot_id, [int(row[0]) for row in changes])
     totals, columns, inlined = of_tables or ([], [], [])
     return CommitBase(
@@ -100,8 +117,17 @@ def load_base(
         {row[0]: str(row[1]) for row in inlined},
         {row[0]: int(row[2]) for row in inlined if row[2] is not None},
         frozenset(int(row[0]) for row in deleted),
-        bool(message) and str(message[0][0]).lower() == "true",
+        requires_message,
+        frozenset(tables),
     )
+
+
+def _may_know(db: Database, known: CommitBase, since: Snapshot, tables: Sequence[int]) -> bool:
+    """Whether asking for the newest snapshot alone is likely to do, and saves anything.
+
+    Where all queries are one round trip, asking for less of them first would make it two.
+    """
+    return not db.dialect.batches and known.latest == since and known.tables.issuperset(tables)
 
 
 def _check_unbroken(since: int, latest: int, found: Sequence[int]) -> None:
@@ -115,11 +141,20 @@ def _check_unbroken(since: int, latest: int, found: Sequence[int]) -> None:
         )
 
 
-def _message_query(db: Database) -> Statement:
+def _newest_query(db: Database) -> Statement:
+    """Asks for the newest snapshot, and whether commits have to be explained."""
     return Statement(
-        f'SELECT "value" FROM {db.table("ducklake_metadata")} '
-        "WHERE \"key\" = 'require_commit_message' AND scope IS NULL"
+        f'SELECT s.*, (SELECT max("value") FROM {db.table("ducklake_metadata")} '
+        "WHERE \"key\" = 'require_commit_message' AND scope IS NULL) "
+        f"FROM ({latest_snapshot_query(db).sql}) s"
     )
+
+
+def _read_newest(db: Database, rows: Sequence[tuple[Any, ...]]) -> tuple[Snapshot, bool]:
+    if not rows:
+        raise NotALake("The lake has no snapshot at all: its catalog is damaged.")
+    *snapshot, message = rows[0]
+    return read_snapshot(db, tuple(snapshot)), str(message).lower() == "true"
 
 
 def _deleted_files_query(db: Database, tables: Sequence[int], since: Snapshot) -> Statement:

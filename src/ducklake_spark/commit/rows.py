@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ducklake_spark.catalog.columns import ColumnHistory
 from ducklake_spark.catalog_db.connection import Database, Statement
-from ducklake_spark.commit.base import CommitBase
+from ducklake_spark.commit.base import CommitBase, TableTotals
+from ducklake_spark.model.entities import Snapshot
+from ducklake_spark.model.stats import TableColumnStats
 
 
 @dataclass
@@ -26,6 +28,8 @@ class CommitRows:
     statements: list[Statement] = field(default_factory=list)
     changes_schema: bool = False
     history: Callable[[int], ColumnHistory] | None = None  # the columns of a table, of all times
+    totals: dict[int, TableTotals] = field(default_factory=dict)  # of tables after this commit
+    column_stats: dict[int, dict[int, TableColumnStats]] = field(default_factory=dict)
     _ids: dict[int, int] = field(default_factory=dict)
     _next_catalog_id: int = -1
     _next_file_id: int = -1
@@ -87,4 +91,16 @@ class CommitRows:
             self.schema_version,
             self._next_catalog_id,
             self._next_file_id,
+        )
+
+    def next_base(self, snapshot: Snapshot) -> CommitBase:
+        """What the next commit finds, if this one did nothing but add rows to tables."""
+        return replace(
+            self.base,
+            latest=snapshot,
+            others=(),
+            sent=None,
+            totals={**self.base.totals, **self.totals},
+            column_stats={**self.base.column_stats, **self.column_stats},
+            deleted_files=frozenset(),
         )

@@ -17,7 +17,7 @@ from ducklake_spark.catalog_db.connection import (
 )
 from ducklake_spark.catalog_db.tables import TABLES
 from ducklake_spark.commit.apply import apply_changes
-from ducklake_spark.commit.base import CommitBase, load_base
+from ducklake_spark.commit.base import BaseMemory, CommitBase, load_base
 from ducklake_spark.commit.change_log import format_changes
 from ducklake_spark.commit.conflicts import check_conflicts
 from ducklake_spark.commit.local import LocalState
@@ -73,6 +73,7 @@ class Transaction:
         remove_files: Callable[[Iterable[str]], None],
         restamp: Restamp,
         remember: Callable[[CatalogState], None] = lambda _: None,
+        memory: BaseMemory | None = None,
     ) -> None:
         self.db = db
         self.snapshot = snapshot
@@ -81,6 +82,8 @@ class Transaction:
         self._retry = retry
         self._remove_files = remove_files
         self._remember = remember
+        self._memory = memory or BaseMemory()
+        self._next_base: CommitBase | None = None
         self._overtaken = False  # whether others have committed since this transaction began
         self._restamp = restamp
         self._written: list[str] = []
@@ -174,6 +177,7 @@ class Transaction:
                     raise
                 failure = error
             else:
+                self._memory.base = self._next_base
                 return snapshot
         if self._doubtful:
             raise CommitUncertain(
@@ -197,6 +201,7 @@ class Transaction:
             _tables_with_new_rows(self.local.changes),
             deleted_from=_tables_deleted_from(self.local.changes),
             sent=doubtful[0].snapshot_id if doubtful else None,
+            known=self._memory.base,
         )
         if base.sent is not None:
             if base.sent in doubtful:
@@ -209,6 +214,9 @@ class Transaction:
         apply_changes(commit, self.local.changes)
         snapshot = Snapshot(*commit.snapshot_values(dt.datetime.now(dt.timezone.utc)))
         self.db.run_batch(self._statements(commit, snapshot))
+        adds_rows = all(isinstance(each, AppendFiles | InlineRows) for each in self.local.changes)
+        known = adds_rows and not commit.changes_schema
+        self._next_base = commit.next_base(snapshot) if known else None
         return snapshot
 
     def _check(self, base: CommitBase) -> None:

@@ -18,7 +18,7 @@ from ducklake_spark.execution.copy_database import copy_database
 from ducklake_spark.execution.explain import explain_frame
 from ducklake_spark.execution.functions import call_lake_function
 from ducklake_spark.execution.insert import create_table, insert
-from ducklake_spark.execution.parameters import Params, bind_parameters, number_marks
+from ducklake_spark.execution.parameters import Params, bind_parameters, needs_binding, number_marks
 from ducklake_spark.execution.pragmas import pragma
 from ducklake_spark.execution.secrets import create_secret, drop_secret, resolve_secret
 from ducklake_spark.execution.settings import apply_to_lakes, reset_setting, set_setting
@@ -78,7 +78,7 @@ def _loggable(text: str, statements: list[st.Statement]) -> str:
 
 def _bound(con: Connection, statement: st.Statement, params: Params | None) -> st.Statement:
     """The statement with its parameters; those of PREPARE stay open until EXECUTE."""
-    if isinstance(statement, st.Prepare):
+    if isinstance(statement, st.Prepare) or (params is None and not needs_binding(statement)):
         return statement
     return bind_parameters(con, statement, params)
 

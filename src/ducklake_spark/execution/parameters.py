@@ -57,6 +57,19 @@ def bind_parameters(con: Connection, statement: Node, params: Params | None) -> 
     return bound  # type: ignore[no-any-return]
 
 
+def needs_binding(node: Any) -> bool:
+    """Whether anything stands in the statement that `bind_parameters` might replace."""
+    if isinstance(node, exp.Expression):
+        return any(isinstance(part, exp.Func | exp.Placeholder) for part in node.walk())
+    if isinstance(node, tuple):
+        return any(map(needs_binding, node))
+    if isinstance(node, Mapping):
+        return any(map(needs_binding, node.values()))
+    if dataclasses.is_dataclass(node) and not isinstance(node, type):
+        return any(needs_binding(getattr(node, each.name)) for each in dataclasses.fields(node))
+    return False
+
+
 def _unused(params: Params, used: set[str]) -> str | None:
     names = params if isinstance(params, Mapping) else range(1, len(params) + 1)
     return next((f"${name}" for name in names if str(name) not in used), None)
