@@ -30,6 +30,19 @@ from ducklake_spark.sql.dialect import DuckLake
 _SPECIAL_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "TRIM", "POSITION", "OVERLAY")
 
 
+def _terms(tree: exp.Connector) -> list[exp.Expr]:
+    """What one chain of AND or of OR joins, however it was put in parentheses."""
+    found: list[exp.Expr] = []
+    rest: list[exp.Expr] = [tree]
+    while rest:
+        node = rest.pop().unnest()
+        if type(node) is type(tree):
+            rest += [node.args["expression"], node.this]
+        else:
+            found.append(node)
+    return found
+
+
 class Caret(exp.Expression, exp.Binary):
     """``a ^ b``: a power, but DuckDB keeps the sign that was typed."""
 
@@ -71,7 +84,10 @@ class DuckDBText(DuckLake):
         }
 
         def binary(self, expression: exp.Binary, op: str) -> str:
-            """``(a + b)``."""
+            """``(a + b)``, and ``((a + b) + c)``."""
+            if type(expression.this) is type(expression) and not isinstance(expression, exp.Is):
+                left, right = self.sql(expression, "this"), self.sql(expression, "expression")
+                return f"({left} {op} {right})"
             return f"({super().binary(expression, op)})"
 
         def neg_sql(self, expression: exp.Neg) -> str:
@@ -89,12 +105,12 @@ class DuckDBText(DuckLake):
             return f"({super().between_sql(expression)})"
 
         def and_sql(self, expression: exp.And, stack: list[str | exp.Expr] | None = None) -> str:
-            """``(a AND b)``."""
-            return f"({self.sql(expression, 'this')} AND {self.sql(expression, 'expression')})"
+            """``(a AND b AND c)``."""
+            return f"({' AND '.join(map(self.sql, _terms(expression)))})"
 
         def or_sql(self, expression: exp.Or, stack: list[str | exp.Expr] | None = None) -> str:
-            """``(a OR b)``."""
-            return f"({self.sql(expression, 'this')} OR {self.sql(expression, 'expression')})"
+            """``(a OR b OR c)``."""
+            return f"({' OR '.join(map(self.sql, _terms(expression)))})"
 
         def paren_sql(self, expression: exp.Paren) -> str:
             """Parentheses are written where an operator needs them, so given ones go."""
