@@ -67,9 +67,12 @@ class Session:
         parsed = parse_attach_options(options)
         self._check_metadata_catalog(name, parsed.metadata_catalog)
         lake = open_lake(uri, name, parsed, log=self.log)
+        in_use = self.current is not None and self.current[0].lower() == name.lower()
         if name.lower() in self.lakes:  # it goes only now that there is another in its place
             self.detach(name)
         self.lakes[name.lower()] = lake
+        if in_use:
+            self.current = (name, "main")
         self._attached[name.lower()] = (uri, options)
         return name
 

@@ -78,5 +78,5 @@ def _unknown(parts: tuple[str, ...], plain: str) -> FunctionNotFound | NotSuppor
             hint="DuckDB can do it on the same lake; see docs/compatibility.md.",
         )
     known = [f"ducklake_{known}" for known in (*LAKE_FUNCTIONS, *COMPACTION_FUNCTIONS)]
-    known += list(READERS)
+    known += [*READERS, *LOG_FUNCTIONS, *PARQUET_QUESTIONS, "glob"]
     return FunctionNotFound.named(".".join(parts), where="this release", candidates=known)

@@ -18,10 +18,22 @@ def _function(body: exp.Expr, *names: str) -> exp.Lambda:
     return exp.Lambda(this=body, expressions=[_identifier(n) for n in names])
 
 
+def _null_list() -> exp.Expr:
+    """NULL, but of a list's type."""
+    return call("if", exp.false(), call("array"), exp.Null())
+
+
+def _with_typed_list(tree: exp.Expr) -> exp.Expr | None:
+    """list_filter(NULL, …) and list_transform(NULL, …): Spark takes no bare NULL there."""
+    if isinstance(tree.this, exp.Null):
+        tree.set("this", _null_list())
+    return None
+
+
 def _present(values: exp.Expr) -> exp.Expr:
     """The elements that are not NULL."""
     if isinstance(values, exp.Null):
-        values = call("if", exp.false(), call("array"), exp.Null())  # NULL, but of a list's type
+        values = _null_list()
     return call("filter", values, _function(call("isnotnull", _identifier("x")), "x"))
 
 
@@ -152,6 +164,8 @@ def _refuse_map(*_: exp.Expr) -> exp.Expr:
 
 
 BY_KIND: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr | None]] = {
+    exp.ArrayFilter: _with_typed_list,
+    exp.Transform: _with_typed_list,
     exp.ArraySlice: _array_slice,
     exp.ArraySort: _sort,
     exp.ArrayOverlaps: _overlaps,

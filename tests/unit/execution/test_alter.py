@@ -42,7 +42,7 @@ def t(con):
 
 
 REFUSALS = {
-    "ALTER TABLE u ADD COLUMN c INTEGER": (TableNotFound, "u does not exist"),
+    "ALTER TABLE u ADD COLUMN c INTEGER": (TableNotFound, "Table with name u does not exist"),
     "ALTER TABLE t DROP COLUMN bb": (ColumnNotFound, 'did you mean "b"'),
     "ALTER TABLE t DROP COLUMN s.jj": (ColumnNotFound, 'did you mean "j"'),
     "ALTER TABLE t RENAME x.y TO z": (ColumnNotFound, '"x" does not exist in table "t"'),

@@ -6,6 +6,7 @@ import pytest
 
 from ducklake_spark.errors import (
     AlreadyExists,
+    DuckLakeError,
     FunctionNotFound,
     InvalidInput,
     NotFound,
@@ -217,3 +218,27 @@ def test_pragmas_ask_as_statements_and_as_functions(con):
     assert rows(con.sql("PRAGMA show_tables")) == [("t",)]
     with pytest.raises(UnknownOption, match="storage_inf"):
         con.sql("PRAGMA storage_inf('t')")
+
+
+def test_a_lake_in_use_stays_in_use_when_it_is_replaced(con, tmp_path):
+    con.sql("CREATE SCHEMA s; USE s")
+    con.sql(f"ATTACH OR REPLACE 'ducklake:{tmp_path}/x.db' AS lake")
+    assert con.current == ("lake", "main")
+    with pytest.raises(DuckLakeError, match="does not exist"):
+        con.sql(f"ATTACH OR REPLACE 'ducklake:{tmp_path}/no/such/x.db' AS lake")
+    assert con.current == ("lake", "main")
+
+
+@pytest.mark.parametrize(
+    ("statement", "hint"),
+    [
+        ("CALL enable_loging('x')", "enable_logging"),
+        ("SHOW CREATE TABLE t", "duckdb_tables"),
+        ("ALTER TABLE t ADD CONSTRAINT x CHECK (i > 1)", "NOT NULL"),
+        ("PRAGMA table_inf('t')", "table_info"),
+    ],
+)
+def test_what_does_not_exist_names_what_is_close(con, statement, hint):
+    with pytest.raises(DuckLakeError) as caught:
+        con.sql(statement)
+    assert hint in (caught.value.hint or "")

@@ -39,8 +39,19 @@ def parse_alter(reader: Reader) -> st.Statement:
     return reader.fail("expected ADD, DROP, RENAME, ALTER, SET or RESET")
 
 
-def _add(reader: Reader, table: st.Parts, if_exists: bool) -> st.AddColumn | st.AddColumns:
+def _is_constraint(reader: Reader) -> bool:
+    """``CHECK (…)`` and ``CONSTRAINT name CHECK (…)``; ``check INTEGER`` is a column."""
     if reader.word in _CONSTRAINTS and reader.following_word in ("(", "KEY", ""):
+        return True
+    start = reader.mark()
+    named = reader.accept("CONSTRAINT") and bool(reader.advance())
+    found = named and reader.word.split(" ")[0] in ("CHECK", "PRIMARY", "UNIQUE", "FOREIGN")
+    reader.back_to(start)
+    return found
+
+
+def _add(reader: Reader, table: st.Parts, if_exists: bool) -> st.AddColumn | st.AddColumns:
+    if _is_constraint(reader):
         raise NotSupported(
             "ADD CONSTRAINT is not possible: PRIMARY KEY, UNIQUE, CHECK and FOREIGN KEY "
             "constraints are not supported in DuckLake.",

@@ -7,6 +7,7 @@ from typing import Literal
 
 from sqlglot import exp
 
+from ducklake_spark.errors import NotSupported
 from ducklake_spark.sql import statements as st
 from ducklake_spark.sql.grammar.options import parse_options
 from ducklake_spark.sql.reader import Reader
@@ -41,6 +42,10 @@ def parse_show(reader: Reader) -> st.Statement:
         return st.ShowSchemas(_from(reader))
     if reader.accept("DATABASES"):
         return st.ShowDatabases()
+    if reader.word == "CREATE":
+        raise NotSupported(
+            "SHOW CREATE is not supported.", hint="read the column sql of duckdb_tables()."
+        )
     return st.Describe(parts=reader.parts())
 
 
