@@ -90,7 +90,8 @@ def _check_file(request: OpenRequest) -> None:
     path = Path(url.target).expanduser()
     if not request.create and not path.exists():
         raise NotALake(
-            f"There is no lake at {url}: the file does not exist.",
+            f"There is no lake at {url}: the file does not exist, and creating a new DuckLake is "
+            "explicitly disabled.",
             hint="check the path, or attach without READ_ONLY to create it.",
         )
     if not path.parent.is_dir():

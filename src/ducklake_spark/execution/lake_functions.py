@@ -73,6 +73,10 @@ def _list_files(con: Connection, lake: Lake, arguments: Arguments, named: Named)
     if len(arguments) != 1:
         raise InvalidInput("ducklake_list_files needs a lake and a table: ('lake', 'table').")
     _only("list_files", named, "schema", "snapshot_version", "snapshot_time")
+    if {"snapshot_version", "snapshot_time"} <= set(named):
+        raise InvalidInput(
+            "ducklake_list_files takes either snapshot_version OR snapshot_time, not both."
+        )
     moment = named.get("snapshot_time")
     if moment is not None and not isinstance(moment, dt.datetime):
         moment = parse_moment(str(moment))

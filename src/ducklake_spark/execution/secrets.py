@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ducklake_spark.errors import (
@@ -116,11 +117,16 @@ def resolve_secret(
         secret = con.secrets.get(_DEFAULT + "ducklake")
         if secret is None:
             raise InvalidInput(
-                f"Cannot attach {uri!r}: the default secret was not found.",
+                f"Cannot attach {uri!r}: Default secret was not found.",
                 hint="CREATE SECRET (TYPE ducklake, METADATA_PATH '…', DATA_PATH '…').",
             )
     else:
         secret = con.secrets.get(target.lower()) if is_plain_name(target) else None
+        if secret is None and is_plain_name(target) and not Path(target).exists():
+            raise InvalidInput(
+                f'Cannot attach {uri!r}: Secret "{target}" was not found.',
+                hint="CREATE SECRET first; a file is told from a secret by a dot or a slash.",
+            )
     if secret is not None and secret.type == "ducklake":
         given = {**secret.options, **given}
         target = str(given.pop("METADATA_PATH", ""))

@@ -42,13 +42,16 @@ class AttachOptions:
     busy_timeout: int = 5000
 
 
+_SPELLINGS = {"readonly": "read_only", "readwrite": "read_write"}
+
+
 def parse_attach_options(options: Mapping[str, Any]) -> AttachOptions:
     """Check names and values, whatever their case. `META_x` adds to the metadata parameters."""
     known = set(AttachOptions.__dataclass_fields__)
     values: dict[str, Any] = {}
     parameters: dict[str, str] = {}
     for option, value in options.items():
-        name = option.lower()
+        name = _SPELLINGS.get(option.lower(), option.lower())
         if name.startswith("meta_"):
             parameters[name.removeprefix("meta_")] = str(value)
         elif name == "metadata_parameters":
@@ -164,7 +167,7 @@ def _open(
     if not is_lake(db):
         if not may_create:
             raise NotALake(
-                f"There is no lake in {url}.",
+                f"There is no lake in {url}, and creating a new DuckLake is explicitly disabled.",
                 hint="check the path, or attach without READ_ONLY and with "
                 "CREATE_IF_NOT_EXISTS true to make one.",
             )

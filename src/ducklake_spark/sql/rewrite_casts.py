@@ -8,6 +8,7 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from ducklake_spark.model.types import format_sql_type
 from ducklake_spark.sql.blob_text import blob_bytes
 from ducklake_spark.sql.dialect import DuckLake
+from ducklake_spark.sql.nested_text import nested_text
 from ducklake_spark.sql.relations import Relation
 from ducklake_spark.sql.trees import call, cast, number, replace_each, text
 
@@ -88,6 +89,8 @@ def _cast(tree: exp.Expr) -> exp.Expr | None:
         return _to_decimal(tree, inner)
     if to in TEXTS and known_type(inner) is DType.TIMESTAMPTZ:
         return _moment_text(inner)
+    if to in TEXTS and isinstance(inner.type, exp.DataType):
+        return nested_text(inner, inner.type)
     if to is DType.VARBINARY and isinstance(inner, exp.Literal) and inner.is_string:
         return call("unhex", text(blob_bytes(str(inner.this)).hex()))
     if to is DType.UUID:

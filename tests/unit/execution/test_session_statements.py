@@ -9,6 +9,7 @@ from ducklake_spark.errors import (
     DuckLakeError,
     FunctionNotFound,
     InvalidInput,
+    NotALake,
     NotFound,
     NotSupported,
     ReadOnlyLake,
@@ -120,7 +121,7 @@ def test_a_lake_is_attached_by_the_name_of_a_secret(con, tmp_path):
 
 
 def test_the_default_secret_is_missed_when_there_is_none(con):
-    with pytest.raises(InvalidInput, match="default secret was not found"):
+    with pytest.raises(InvalidInput, match="Default secret was not found"):
         con.sql("ATTACH 'ducklake:' AS other")
 
 
@@ -242,3 +243,24 @@ def test_what_does_not_exist_names_what_is_close(con, statement, hint):
     with pytest.raises(DuckLakeError) as caught:
         con.sql(statement)
     assert hint in (caught.value.hint or "")
+
+
+def test_a_name_that_no_secret_and_no_file_has_makes_no_lake(con, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput, match='Secret "unknown_secret" was not found'):
+        con.sql("ATTACH 'ducklake:unknown_secret' AS other")
+    assert not (tmp_path / "unknown_secret").exists()
+
+
+def test_readonly_is_another_spelling(con, tmp_path):
+    with pytest.raises(NotALake, match="creating a new DuckLake is explicitly disabled"):
+        con.sql(f"ATTACH 'ducklake:{tmp_path}/new.db' AS new (READONLY)")
+
+
+def test_files_are_listed_of_one_snapshot_only(con):
+    con.sql("CREATE TABLE t (i INTEGER)")
+    with pytest.raises(InvalidInput, match="not both"):
+        con.sql(
+            "CALL ducklake_list_files('lake', 't', snapshot_version => 1, "
+            "snapshot_time => '2999-01-01')"
+        )
