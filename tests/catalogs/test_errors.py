@@ -94,10 +94,10 @@ def check_readable(error: DuckLakeError) -> None:
 @pytest.mark.parametrize(
     ("sql", "kind", "words", "hint"),
     [
-        ("INSERT INTO ordres VALUES (1)", TableNotFound, '"ordres"', '"orders"'),
+        ("INSERT INTO ordres VALUES (1)", TableNotFound, "ordres", '"orders"'),
         ("INSERT INTO sales.orders VALUES (1)", TableNotFound, '"lake.sales"', None),
         ("DROP TABLE ordres", TableNotFound, '"lake.main"', '"orders"'),
-        ("DESCRIBE ordres", TableNotFound, '"ordres"', '"orders"'),
+        ("DESCRIBE ordres", TableNotFound, "ordres", '"orders"'),
         ("CREATE TABLE salse.x (i INTEGER)", SchemaNotFound, '"salse"', '"sales"'),
         ("DROP SCHEMA salse", SchemaNotFound, '"salse"', '"sales"'),
         ("CREATE TABLE lkae.main.x (i INTEGER)", LakeNotFound, '"lkae"', '"lake"'),
