@@ -71,13 +71,13 @@ def refused(con: Connection, run: Callable[[], object]) -> DuckLakeError:
 @pytest.mark.parametrize(
     ("sql", "kind", "words", "hint"),
     [
-        ("FROM ordres", TableNotFound, '"ordres"', '"orders"'),
+        ("FROM ordres", TableNotFound, "name ordres", '"orders"'),
         ("FROM lake.sales.orders", TableNotFound, '"lake.sales"', None),
         ("FROM salse.orders", SchemaNotFound, '"salse"', '"sales"'),
         ("FROM lkae.main.orders", LakeNotFound, '"lkae"', '"lake"'),
         ("SELECT nme FROM orders", ColumnNotFound, '"nme"', '"name"'),
         ("SELECT o.nme FROM orders o, orders p", ColumnNotFound, '"o.nme"', '"o.name"'),
-        ("SELECT nosuch(id) FROM orders", FunctionNotFound, '"nosuch"', None),
+        ("SELECT nosuch(id) FROM orders", FunctionNotFound, "name nosuch", None),
         ("FROM nosuch(1)", FunctionNotFound, '"nosuch"', None),
         ("SELECT id FROM orders o, orders p", InvalidInput, "ambiguous", None),
         ("SELECT id, count(*) FROM orders", InvalidInput, "GROUP BY", None),
