@@ -8,11 +8,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from ducklake_spark.catalog.files import load_file_stats
-from ducklake_spark.catalog.inlined import load_inlined_rows
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.model.entities import DataFile
 from ducklake_spark.model.schema import Column
-from ducklake_spark.operations.read import TableVersion, load_files_of, read_table
+from ducklake_spark.operations.read import TableVersion, load_contents, load_files_of, read_table
 
 
 def check_no_nulls(
@@ -32,15 +31,8 @@ def check_no_nulls(
 
 
 def _inlined_null(version: TableVersion, column: Column) -> bool:
-    table, local = version.table, version.local
-    index = table.schema.columns.index(column)
-    if local is not None and any(r[index] is None for r in local.local_rows(table.table_id)):
-        return True
-    if table.table_id < 0:
-        return False
-    history = version.state.history(table.table_id)
-    rows = load_inlined_rows(version.lake.db, table, history, version.snapshot.snapshot_id)
-    return any(row.values[index] is None for row in rows)
+    index = version.table.schema.columns.index(column)
+    return any(row.values[index] is None for row in load_contents(version).inlined)
 
 
 def _stored_null(version: TableVersion, column: Column, spark: Callable[[], SparkSession]) -> bool:
