@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
 from typing import Any, Literal
 
@@ -72,6 +73,17 @@ class Connection(Session):
             else:
                 self._spark, self._owns_spark = find_session()
         return prepare_session(self._spark)
+
+    def attach(
+        self, uri: str, alias: str | None = None, *, or_replace: bool = False, **options: Any
+    ) -> str:
+        """Attach a lake under a name; returns the name."""
+        from ducklake_spark.execution.sorting import sort_text
+
+        name = super().attach(uri, alias, or_replace=or_replace, **options)
+        lake = self.lake(name)
+        lake.sort_text = partial(sort_text, self, lake)
+        return name
 
     def cursor(self) -> Connection:
         """A further connection over the same lakes, with its own transaction."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -21,15 +21,19 @@ from ducklake_spark.catalog.snapshots import (
 from ducklake_spark.catalog.state import CatalogState, load_state
 from ducklake_spark.catalog_db.connection import Database
 from ducklake_spark.commit.base import BaseMemory
+from ducklake_spark.commit.options import OptionPlace
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import DataFileError, ReadOnlyLake
-from ducklake_spark.model.entities import SchemaEntry, Snapshot, TableEntry
+from ducklake_spark.model.entities import SchemaEntry, Snapshot, SortKey, TableEntry
 from ducklake_spark.model.paths import join, resolve
 from ducklake_spark.parquet.delete_files import restamp
 from ducklake_spark.parquet.storage import remove_file
 
 _CACHED_STATES = 16
+
+SortText = Callable[[TableEntry, SortKey], str | None]
+"""The Spark SQL of a sort key over the names of the table's columns; None when it lacks one."""
 
 
 def remove_files(paths: Iterable[str]) -> None:
@@ -50,6 +54,9 @@ class Lake:
     pinned: Snapshot | None = None  # attached at a past snapshot
     inlining_row_limit: int | None = None  # given at ATTACH: for this session only
     default_inlining_row_limit: int = DEFAULT_INLINING_ROW_LIMIT
+    pending: dict[OptionPlace, str] = field(default_factory=dict)  # of the open transaction
+    sort_text: SortText | None = None  # how sort keys are told to Spark
+    target_file_size: int | None = None  # of the session: it wins over the stored option
     metadata_catalog: str | None = None  # the name for the catalog's own tables, if one was given
     _states: OrderedDict[int, CatalogState] = field(default_factory=OrderedDict)
     _memory: BaseMemory = field(default_factory=BaseMemory)
@@ -97,8 +104,9 @@ class Lake:
             self._states.popitem(last=False)
 
     def settings(self) -> Settings:
-        """The stored options, as they are now."""
-        return load_settings(self.db)
+        """The stored options as they are now, and those that the open transaction has set."""
+        stored = load_settings(self.db)
+        return Settings({**stored.values, **self.pending}) if self.pending else stored
 
     def effective_inlining_limit(self, schema_id: int, table_id: int | None = None) -> int:
         """How many rows of an insert may go to the metadata database."""

@@ -17,10 +17,10 @@ from ducklake_spark.model.entities import DataFile, MacroImplementation
 from ducklake_spark.model.names import make_uuid7
 from ducklake_spark.model.types import ScalarType
 from ducklake_spark.operations import objects, views
-from ducklake_spark.operations.append import plan_layout
 from ducklake_spark.operations.objects import NewColumn
 from ducklake_spark.operations.read import Contents, load_contents
 from ducklake_spark.operations.row_changes import stage_outcomes
+from ducklake_spark.operations.write_layout import plan_layout
 from ducklake_spark.parquet.delete_files import (
     DeletedRows,
     DeleteLayout,
@@ -75,7 +75,7 @@ class Writer:
         with self.session.writing(self.lake, "insert") as tx:
             schema, entry = self.session.find_table(tx, self.lake, self.schema, table)
             directory = self.lake.table_directory(schema, entry)
-            layout = plan_layout(self.lake.settings(), entry, directory)
+            layout = plan_layout(self.lake, entry, directory)
             rows = pa.record_batch(
                 {"id": pa.array(ids, pa.int64()), "name": pa.array([f"n{i}" for i in ids])}
             )

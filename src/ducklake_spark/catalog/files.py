@@ -8,7 +8,13 @@ from typing import Any
 
 from ducklake_spark.catalog_db.connection import Database
 from ducklake_spark.catalog_db.statements import visible_at
-from ducklake_spark.model.entities import DataFile, DeleteFile, NameMapping
+from ducklake_spark.model.entities import (
+    DataFile,
+    DeleteFile,
+    NameMapping,
+    PartitionField,
+    PartitionSpec,
+)
 from ducklake_spark.model.paths import join
 from ducklake_spark.plan.prune import FileStats
 
@@ -113,6 +119,19 @@ def load_partition_values(db: Database, table_id: int) -> dict[int, tuple[str | 
     for file_id, value in rows:
         values[file_id].append(value)
     return {file_id: tuple(parts) for file_id, parts in values.items()}
+
+
+def load_partition_specs(db: Database, table_id: int) -> dict[int, PartitionSpec]:
+    """Every partition spec that the table ever had, by id."""
+    rows = db.fetch(
+        f"SELECT partition_id, column_id, transform FROM {db.table('ducklake_partition_column')} "
+        "WHERE table_id = ? ORDER BY partition_id, partition_key_index",
+        (table_id,),
+    )
+    fields: dict[int, list[PartitionField]] = defaultdict(list)
+    for partition_id, column_id, transform in rows:
+        fields[partition_id].append(PartitionField(column_id, transform))
+    return {i: PartitionSpec(i, tuple(keys)) for i, keys in fields.items()}
 
 
 def load_name_mappings(

@@ -13,11 +13,13 @@ from ducklake_spark.commit.apply_compaction import (
 )
 from ducklake_spark.commit.apply_deletes import apply_deletes, insert_delete_file
 from ducklake_spark.commit.apply_files import apply_appends
+from ducklake_spark.commit.apply_layout import apply_set_partition, apply_sort
 from ducklake_spark.commit.apply_objects import (
     apply_create_schema,
     apply_create_table,
     apply_drop_schema,
     apply_drop_table,
+    apply_new_versions,
 )
 from ducklake_spark.commit.apply_views import (
     apply_comment,
@@ -44,6 +46,8 @@ from ducklake_spark.model.changes import (
     InlineDeletes,
     InlineRows,
     RenameTable,
+    SetPartition,
+    SetSort,
 )
 from ducklake_spark.model.compaction import (
     FlushDeletes,
@@ -63,10 +67,11 @@ def apply_changes(commit: CommitRows, changes: Sequence[Change]) -> None:
     """Objects first, in the order they were changed; then data, table by table."""
     commit.changes_schema = any(not isinstance(c, _OF_DATA) for c in changes)
     for change in changes:
-        if isinstance(change, CreateTable | AlterTable | RenameTable):
+        if isinstance(change, CreateTable | AlterTable | RenameTable | SetPartition | SetSort):
             _apply_to_table(commit, change, changes)
         else:
             _apply(commit, change)
+    apply_new_versions(commit)
     own = apply_appends(commit, [c for c in changes if isinstance(c, AppendFiles | InlineRows)])
     apply_deletes(commit, [c for c in changes if isinstance(c, DeleteFromFiles | InlineDeletes)])
     for table_id, file_id, written in own:
@@ -104,7 +109,9 @@ def _apply(commit: CommitRows, change: Change) -> None:  # noqa: C901, PLR0912 -
 
 
 def _apply_to_table(
-    commit: CommitRows, change: CreateTable | AlterTable | RenameTable, changes: Sequence[Change]
+    commit: CommitRows,
+    change: CreateTable | AlterTable | RenameTable | SetPartition | SetSort,
+    changes: Sequence[Change],
 ) -> None:
     """What is done to one table makes one set of rows: rows of one commit have no order."""
     table_id = change.table.table_id
@@ -119,6 +126,11 @@ def _apply_to_table(
             apply_alter_table(commit, change, has_files=has_files)
         case RenameTable():
             apply_rename_table(commit, change, altered)
+        case SetPartition():
+            apply_set_partition(commit, change, same)
+        case SetSort():
+            pass
+    apply_sort(commit, change, same)
 
 
 def _table_id(change: Change) -> int | None:

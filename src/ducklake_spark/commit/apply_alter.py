@@ -5,7 +5,6 @@ from __future__ import annotations
 from ducklake_spark.commit.apply_objects import (
     can_inline,
     create_inlined_table,
-    insert_sort,
     insert_version,
 )
 from ducklake_spark.commit.rows import CommitRows
@@ -32,9 +31,6 @@ def apply_alter_table(commit: CommitRows, change: AlterTable, *, has_files: bool
     if table.table_id < 0:
         return  # the rest belongs to the creation of the table
     _end_columns(commit, table_id, evolution.ended)
-    if change.new_sort and table.sort is not None:
-        commit.end("ducklake_sort_info", "table_id", table_id)
-        insert_sort(commit, table_id, table.sort)
     _note_version(commit, table_id)
     if evolution.new_layout and change.inline:
         _make_room(commit, table)

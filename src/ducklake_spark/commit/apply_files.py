@@ -10,7 +10,7 @@ from ducklake_spark.commit.apply_mappings import MappingIds, take_mappings
 from ducklake_spark.commit.base import TableTotals
 from ducklake_spark.commit.rows import CommitRows
 from ducklake_spark.model.changes import AppendFiles, InlineRows
-from ducklake_spark.model.entities import TableEntry
+from ducklake_spark.model.entities import PartitionSpec, TableEntry
 from ducklake_spark.model.row_stats import row_stats
 from ducklake_spark.model.stats import TableColumnStats, merge_stats
 from ducklake_spark.model.written import ColumnStats, WrittenDeletes, WrittenFile
@@ -32,7 +32,13 @@ def apply_appends(
     for change in changes:
         by_table[change.table.table_id].append(change)
     for appends in by_table.values():
-        files = [f for change in appends if isinstance(change, AppendFiles) for f in change.files]
+        # Each file with the table as it was then: it may have been partitioned otherwise.
+        files = [
+            (change.table.partition, file)
+            for change in appends
+            if isinstance(change, AppendFiles)
+            for file in change.files
+        ]
         rows = [r for change in appends if isinstance(change, InlineRows) for r in _rows(change)]
         deletes += _append(commit, appends[-1].table, files, rows, mappings)
     return deletes
@@ -46,7 +52,7 @@ def _rows(change: InlineRows) -> Iterator[NewRow]:
 def _append(
     commit: CommitRows,
     table: TableEntry,
-    files: Sequence[WrittenFile],
+    placed: Sequence[tuple[PartitionSpec | None, WrittenFile]],
     rows: Sequence[NewRow],
     mappings: MappingIds,
 ) -> list[OwnDeletes]:
@@ -54,9 +60,10 @@ def _append(
     totals = commit.base.totals.get(table_id)
     row_id = totals.next_row_id if totals else 0
     deletes = []
-    for file in files:
+    files = [file for _, file in placed]
+    for spec, file in placed:
         mapping_id = None if file.mapping is None else mappings.of(table, file)
-        file_id = _insert_file(commit, table, table_id, file, row_id, mapping_id)
+        file_id = _insert_file(commit, spec, table_id, file, row_id, mapping_id)
         row_id += file.record_count
         if file.deletes is not None:
             deletes.append((table_id, file_id, file.deletes))
@@ -79,14 +86,14 @@ def _append(
 
 def _insert_file(
     commit: CommitRows,
-    table: TableEntry,
+    spec: PartitionSpec | None,
     table_id: int,
     file: WrittenFile,
     row_id_start: int,
     mapping_id: int | None = None,
 ) -> int:
     file_id = commit.take_file_id()
-    partition = table.partition if file.partition_values else None
+    partition = spec if file.partition_values else None
     commit.insert(
         "ducklake_data_file",
         file_id,

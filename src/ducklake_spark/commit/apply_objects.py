@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ducklake_spark.catalog_db.connection import Database
 from ducklake_spark.catalog_db.statements import create_inlined_sql
+from ducklake_spark.commit.apply_layout import insert_partition
 from ducklake_spark.commit.rows import CommitRows
 from ducklake_spark.model.changes import (
     AlterTable,
@@ -13,7 +14,6 @@ from ducklake_spark.model.changes import (
     DropTable,
     RenameTable,
 )
-from ducklake_spark.model.entities import PartitionSpec, SortSpec
 from ducklake_spark.model.evolution import ColumnVersion, new_versions
 from ducklake_spark.model.schema import Schema
 
@@ -89,9 +89,7 @@ def apply_create_table(
             insert_version(commit, table_id, version, ended=version.column_id in ended)
     commit.insert("ducklake_schema_versions", commit.snapshot_id, commit.schema_version, table_id)
     if table.partition:
-        _insert_partition(commit, table_id, table.partition)
-    if latest.sort:
-        insert_sort(commit, table_id, latest.sort)
+        insert_partition(commit, table_id, table.partition)
     if change.inline and can_inline(commit.db, latest.schema):
         create_inlined_table(commit, table_id, latest.schema)
 
@@ -101,6 +99,18 @@ def apply_drop_table(commit: CommitRows, change: DropTable) -> None:
     for name in _ENDED_WITH_TABLE:
         commit.end(name, "table_id", change.table_id)
     commit.end("ducklake_tag", "object_id", change.table_id)
+
+
+def apply_new_versions(commit: CommitRows) -> None:
+    """The schema versions of tables that changed, and the new places for their small inserts."""
+    for table_id, schema in commit.new_versions.items():
+        version = (commit.snapshot_id, commit.schema_version, table_id)
+        if version not in commit.rows["ducklake_schema_versions"]:
+            commit.insert("ducklake_schema_versions", *version)
+        # A change of its columns has made the place already.
+        made = any(row[0] == table_id for row in commit.rows["ducklake_inlined_data_tables"])
+        if schema is not None and not made and can_inline(commit.db, schema):
+            create_inlined_table(commit, table_id, schema)
 
 
 def can_inline(db: Database, schema: Schema) -> bool:
@@ -141,34 +151,3 @@ def insert_version(
         version.default_type,
         default.dialect if default else "duckdb",
     )
-
-
-def _insert_partition(commit: CommitRows, table_id: int, spec: PartitionSpec) -> None:
-    partition_id = commit.take_catalog_id(spec.partition_id)
-    commit.insert("ducklake_partition_info", partition_id, table_id, commit.snapshot_id, None)
-    for index, field in enumerate(spec.fields):
-        commit.insert(
-            "ducklake_partition_column",
-            partition_id,
-            table_id,
-            index,
-            field.column_id,
-            field.transform,
-        )
-
-
-def insert_sort(commit: CommitRows, table_id: int, spec: SortSpec) -> None:
-    """The order in which rows of a table are written."""
-    sort_id = commit.take_catalog_id(spec.sort_id)
-    commit.insert("ducklake_sort_info", sort_id, table_id, commit.snapshot_id, None)
-    for index, key in enumerate(spec.keys):
-        commit.insert(
-            "ducklake_sort_expression",
-            sort_id,
-            table_id,
-            index,
-            key.expression,
-            key.dialect,
-            key.direction,
-            key.null_order,
-        )

@@ -35,6 +35,8 @@ from ducklake_spark.model.changes import (
     InlineDeletes,
     InlineRows,
     RenameTable,
+    SetPartition,
+    SetSort,
 )
 from ducklake_spark.model.compaction import (
     FlushDeletes,
@@ -196,7 +198,9 @@ class LocalState:
             known.append(self.base.history(table.table_id).next_column_id)
         return max(known)
 
-    def stage(self, change: Change) -> None:  # noqa: C901 - one case for each change
+    def stage(  # noqa: C901, PLR0912 - one case for each change
+        self, change: Change
+    ) -> None:
         """Make the change part of what this transaction sees and will commit."""
         if isinstance(change, AlterTable):
             change = self._alter(change)
@@ -222,6 +226,11 @@ class LocalState:
                 self._drop(macro.macro_id, self._macros)
             case CommentOn():
                 self._comment(change)
+            case SetPartition(table, spec):
+                divided = spec if spec.fields else None
+                self._tables[table.table_id] = replace(table, partition=divided)
+            case SetSort(table, order):
+                self._tables[table.table_id] = replace(table, sort=order)
             case MergeFiles() | RewriteFiles() | FlushRows() | FlushDeletes():
                 pass  # the rows are the same: this transaction reads on where they are now
 
@@ -292,6 +301,8 @@ def _objects_of(change: Change) -> tuple[int, ...]:
         case CreateSchema(schema):
             return (schema.schema_id,)
         case CreateTable(table) | AlterTable(table) | RenameTable(table):
+            return (table.table_id,)
+        case SetPartition(table) | SetSort(table):
             return (table.table_id,)
         case MergeFiles(table) | RewriteFiles(table) | FlushRows(table) | FlushDeletes(table):
             return (table.table_id,)

@@ -11,6 +11,7 @@ from ducklake_spark.catalog.columns import ColumnHistory
 from ducklake_spark.catalog_db.connection import Database, Statement
 from ducklake_spark.commit.base import CommitBase, TableTotals
 from ducklake_spark.model.entities import Snapshot
+from ducklake_spark.model.schema import Schema
 from ducklake_spark.model.stats import TableColumnStats
 
 
@@ -27,6 +28,7 @@ class CommitRows:
     rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=lambda: defaultdict(list))
     statements: list[Statement] = field(default_factory=list)
     changes_schema: bool = False
+    new_versions: dict[int, Schema | None] = field(default_factory=dict)
     history: Callable[[int], ColumnHistory] | None = None  # the columns of a table, of all times
     totals: dict[int, TableTotals] = field(default_factory=dict)  # of tables after this commit
     column_stats: dict[int, dict[int, TableColumnStats]] = field(default_factory=dict)
@@ -64,6 +66,14 @@ class CommitRows:
             self.snapshot_id,
             value,
         )
+
+    def change_table(self, table_id: int, schema: Schema, *, inline: bool) -> None:
+        """Note that a table which exists has changed: it gets a schema version, and only one.
+
+        With `inline` it also gets a new place for rows in the metadata database, with the columns
+        that the last change of the commit leaves.
+        """
+        self.new_versions[table_id] = schema if inline else None
 
     def take_catalog_id(self, provisional: int | None = None) -> int:
         """The next id for a schema, table, view, macro, partition or sort spec."""

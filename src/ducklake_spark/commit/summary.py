@@ -24,6 +24,8 @@ from ducklake_spark.model.changes import (
     InlineDeletes,
     InlineRows,
     RenameTable,
+    SetPartition,
+    SetSort,
 )
 from ducklake_spark.model.compaction import (
     FlushDeletes,
@@ -67,7 +69,7 @@ def _log(  # noqa: C901, PLR0911, PLR0912 - one case for each change
             return LoggedChange(gone, macro.macro_id)
         case CommentOn(ViewEntry() as view):
             return LoggedChange(Kind.ALTERED_VIEW, real_id(view.view_id))
-        case CommentOn(TableEntry() as table):
+        case CommentOn(TableEntry() as table) | SetPartition(table) | SetSort(table):
             return LoggedChange(Kind.ALTERED_TABLE, real_id(table.table_id))
         case AppendFiles(table):
             return LoggedChange(Kind.INSERTED_INTO_TABLE, real_id(table.table_id))
@@ -120,6 +122,8 @@ def intent_of(local: LocalState) -> Intent:  # noqa: C901 - one case for each ch
                 | CommentOn(TableEntry() as table)
             ):
                 names[table.table_id] = table.name
+            case SetPartition(table) | SetSort(table):
+                names[table.table_id] = table.name
             case CommentOn(ViewEntry() as view):
                 names[view.view_id] = view.name
             case MergeFiles(table) | RewriteFiles(table) | FlushRows(table) | FlushDeletes(table):
@@ -170,6 +174,8 @@ def _is_new(change: Change) -> bool:
             | RenameTable(table)
             | CommentOn(TableEntry() as table)
         ):
+            return table.table_id < 0
+        case SetPartition(table) | SetSort(table):
             return table.table_id < 0
         case CommentOn(ViewEntry() as view):
             return view.view_id < 0

@@ -22,6 +22,7 @@ from ducklake_spark.commit.change_log import format_changes
 from ducklake_spark.commit.conflicts import check_conflicts
 from ducklake_spark.commit.local import LocalState
 from ducklake_spark.commit.next_state import next_state
+from ducklake_spark.commit.options import OptionPlace, write_options
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.commit.rows import CommitRows
 from ducklake_spark.commit.summary import intent_of, log_changes
@@ -79,6 +80,7 @@ class Transaction:
         self.snapshot = snapshot
         self.local = LocalState(state)
         self.message: CommitMessage | None = None
+        self.options: dict[OptionPlace, str] = {}  # set by this transaction
         self._retry = retry
         self._remove_files = remove_files
         self._remember = remember
@@ -138,6 +140,7 @@ class Transaction:
         """
         if not self.has_changes:
             self._forget_unused_files()
+            self._commit_options()
             return None
         try:
             _check_unmixed(self.local.changes)
@@ -149,16 +152,25 @@ class Transaction:
                 self.rollback()
             raise
         self._forget_unused_files()
+        self.options.clear()
         if not self._overtaken:
             state = next_state(self.local, snapshot)
             if state is not None:
                 self._remember(state)
         return snapshot
 
+    def _commit_options(self) -> None:
+        """Options alone make no snapshot."""
+        if self.options:
+            with self.db.transaction():
+                write_options(self.db, self.options)
+            self.options.clear()
+
     def rollback(self) -> None:
         """Give up: the files written for this transaction are removed."""
         self._remove_files(self._written)
         self._written = []
+        self.options.clear()
         self.local = LocalState(self.local.base)
 
     def _commit_with_retries(self) -> Snapshot:
@@ -217,6 +229,7 @@ class Transaction:
         adds_rows = all(isinstance(each, AppendFiles | InlineRows) for each in self.local.changes)
         known = adds_rows and not commit.changes_schema
         self._next_base = commit.next_base(snapshot) if known else None
+        write_options(self.db, self.options)
         return snapshot
 
     def _check(self, base: CommitBase) -> None:

@@ -29,7 +29,7 @@ from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.tags import type_of_field
 from ducklake_spark.sql.parse import parse_query
 from ducklake_spark.sql.relations import At, Relation, TableFunctionCall, TableReference
-from ducklake_spark.sql.render import to_spark
+from ducklake_spark.sql.render import render_expression, to_spark
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -82,6 +82,11 @@ def run_query(
     finally:
         # The DataFrame has taken the relations in; their names are not needed any more.
         binder.release()
+
+
+def expression_text(con: Connection, tree: exp.Expr, home: tuple[Lake, str]) -> str:
+    """The Spark SQL of an expression over columns, its macros looked up in a schema of a lake."""
+    return render_expression(expand_macros(tree, _Binder(con, Context(home=home))))
 
 
 class _Binder(MacroFinder):

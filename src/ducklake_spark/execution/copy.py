@@ -19,6 +19,7 @@ from ducklake_spark.model.schema import Column, Schema, build_column
 from ducklake_spark.model.types import format_sql_type
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.export import ExportFormat, export
+from ducklake_spark.operations.export_partitions import ExportFolders, export_partitions
 from ducklake_spark.options import CODECS, parse_boolean, parse_count
 from ducklake_spark.spark.carriers import carrier_type
 from ducklake_spark.spark.tags import tag_types
@@ -33,17 +34,24 @@ _FORMATS = {"read_parquet": "parquet", "read_csv": "csv", "read_json": "json"}
 
 
 def copy_to(con: Connection, s: st.CopyTo) -> RowSet:
-    """COPY … TO 'file': one file of that name. Returns how many rows it has."""
-    form, return_files = _export_format(s.path, s.options)
+    """COPY … TO 'file': one file of that name, or a folder of files. Returns how many rows."""
+    options = dict(s.options)
+    folders = _export_folders(options)
+    form, return_files = _export_format(s.path, options)
     query = s.query
     if query is None:
         if s.table is None:
             raise InvalidInput("COPY needs a table or a query.")
         names: list[exp.Expr] = [exp.column(name, quoted=True) for name in s.columns]
         query = exp.Select(expressions=names or [exp.Star()]).from_(_table(s.table))
-    count = export(_typed(run_query(con, query), query), s.path, form)
+    files = [s.path]
+    frame = _typed(run_query(con, query), query)
+    if folders is None:
+        count = export(frame, s.path, form)
+    else:
+        count, files = export_partitions(frame, s.path, form, folders)
     if return_files:
-        return RowSet((("Count", "BIGINT"), ("Files", "VARCHAR[]")), ((count, [s.path]),))
+        return RowSet((("Count", "BIGINT"), ("Files", "VARCHAR[]")), ((count, files),))
     return RowSet((("Count", "BIGINT"),), ((count,),))
 
 
@@ -60,6 +68,34 @@ def _typed(frame: DataFrame, query: exp.Expr) -> DataFrame:
         if kind is not None and carrier_type(kind) == f.dataType
     }  # fmt: skip
     return tag_types(frame, Schema(tuple(c for c in columns if c.name in carried)))
+
+
+def _export_folders(options: dict[str, Any]) -> ExportFolders | None:
+    """The folders that PARTITION_BY asks for; its options are taken out."""
+    by = options.pop("PARTITION_BY", None)
+    if by is None:
+        return None
+    values: dict[str, Any] = {}
+    for name, (field, parse) in _FOLDER_OPTIONS.items():
+        if name in options:
+            values[field] = _parsed(name, parse, options.pop(name))
+    keys = by if isinstance(by, list) else [by]
+    return ExportFolders(tuple(str(key) for key in keys), **values)
+
+
+def _file_name(value: Any) -> str:
+    text = str(value)
+    if "/" in text:
+        raise ValueError(value)
+    return text if "{i}" in text else f"{text}{{i}}"
+
+
+_FOLDER_OPTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "WRITE_PARTITION_COLUMNS": ("write_keys", parse_boolean),
+    "OVERWRITE": ("overwrite", parse_boolean),
+    "OVERWRITE_OR_IGNORE": ("ignore", parse_boolean),
+    "FILENAME_PATTERN": ("name", _file_name),
+}
 
 
 def _table(parts: tuple[str, ...]) -> exp.Table:

@@ -18,6 +18,7 @@ from ducklake_spark.execution.copy_database import copy_database
 from ducklake_spark.execution.explain import explain_frame
 from ducklake_spark.execution.functions import call_lake_function
 from ducklake_spark.execution.insert import create_table, insert
+from ducklake_spark.execution.layouts import set_partitioned_by, set_sorted_by
 from ducklake_spark.execution.parameters import Params, bind_parameters, needs_binding, number_marks
 from ducklake_spark.execution.pragmas import pragma
 from ducklake_spark.execution.secrets import create_secret, drop_secret, resolve_secret
@@ -330,6 +331,8 @@ _ACTIONS: dict[type[Any], Callable[[Any, Any], DataFrame | Result | RowSet]] = {
     st.CreateMacro: views.create_macro,
     st.DropMacro: views.drop_macro,
     st.Comment: views.comment,
+    st.SetPartitionedBy: set_partitioned_by,
+    st.SetSortedBy: set_sorted_by,
     st.Insert: insert,
     st.Delete: delete,
     st.Update: update,

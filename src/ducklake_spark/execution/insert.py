@@ -16,7 +16,10 @@ from ducklake_spark.execution.defaults import (
     default_text,
     initial_default,
 )
-from ducklake_spark.model.entities import TableEntry
+from ducklake_spark.execution.layouts import partition_keys
+from ducklake_spark.execution.sorting import sort_keys
+from ducklake_spark.lake import Lake
+from ducklake_spark.model.entities import SortKey, TableEntry
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import DataType, parse_sql_type
 from ducklake_spark.operations import objects
@@ -125,7 +128,16 @@ def create_table(con: Connection, s: st.CreateTable) -> RowSet:
             return RowSet(())
         frame = None if s.query is None else run_query(con, s.query)
         columns = defined_columns(s) if frame is None else _queried_columns(s, frame)
-        table = objects.create_table(lake, tx, schema, name, columns, or_replace=s.or_replace)
+        table = objects.create_table(
+            lake,
+            tx,
+            schema,
+            name,
+            columns,
+            or_replace=s.or_replace,
+            partitioned_by=partition_keys(s.partitioned_by),
+            sorted_by=_sort_keys(con, lake, schema.name, s, columns),
+        )
         if frame is None:
             return RowSet(())
         if s.with_no_data:
@@ -142,8 +154,15 @@ def _refuse_unsupported(s: st.CreateTable) -> None:
             f"Cannot create the temporary table {name}: a lake has none.",
             hint="use a temporary view of Spark: df.createOrReplaceTempView(name).",
         )
-    if s.partitioned_by or s.sorted_by:
-        raise NotSupported(f"Cannot create {name}: PARTITIONED BY and SORTED BY come later.")
+
+
+def _sort_keys(
+    con: Connection, lake: Lake, schema_name: str, s: st.CreateTable, columns: list[NewColumn]
+) -> list[SortKey]:
+    if not s.sorted_by:
+        return []
+    schema = objects.build_schema(columns)
+    return sort_keys(con, lake, s.name[-1], schema, schema_name, s.sorted_by)
 
 
 def defined_columns(s: st.CreateTable) -> list[NewColumn]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.metadata import version as package_version
 from typing import TYPE_CHECKING, Any, Final
 
-from ducklake_spark.errors import InvalidInput, TransactionError
+from ducklake_spark.errors import InvalidInput
 from ducklake_spark.execution.cleaning_functions import CLEANING_FUNCTIONS
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.temporal import parse_moment
@@ -97,14 +97,7 @@ def _set_option(con: Connection, lake: Lake, arguments: Arguments, named: Named)
         raise InvalidInput("set_option needs the name of an option and its value.")
     _only("set_option", named, "schema", "table_name")
     name, value = arguments
-    lake.check_writable(f"set the option {name}")
-    if con.in_transaction:
-        # Options are written at once and have no history: a ROLLBACK could not take one back.
-        raise TransactionError(
-            f'Cannot set the option "{name}" inside a transaction.',
-            hint="COMMIT first, then set it.",
-        )
-    with con.reading(lake) as tx:
+    with con.writing(lake, f"set the option {name}") as tx:
         schema, table = named.get("schema"), named.get("table_name")
         scope: Scope = None
         if table is not None:
@@ -112,7 +105,7 @@ def _set_option(con: Connection, lake: Lake, arguments: Arguments, named: Named)
             _, scope = con.find_table(tx, lake, str(place), str(table))
         elif schema is not None:
             scope = con.schema_entry(lake, tx, str(schema))
-        set_option(lake, tx.local, str(name), value, scope)
+        set_option(lake, tx, str(name), value, scope)
     return _SUCCESS
 
 

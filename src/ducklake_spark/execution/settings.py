@@ -131,8 +131,10 @@ def _lake_value(name: str, value: Any) -> Any:
 def apply_to_lakes(con: Connection) -> None:
     """Let the attached lakes know the settings that concern them."""
     name = "ducklake_default_data_inlining_row_limit"
+    size = con.settings.get("ducklake_target_file_size")
     for lake in con.lakes.values():
         lake.default_inlining_row_limit = con.settings.get(name, LAKE_SETTINGS[name].default)
+        lake.target_file_size = parse_size(size) if size else None
 
 
 def current_setting(con: Connection, name: str) -> Any:

@@ -19,7 +19,9 @@ from ducklake_spark.model.compaction import (
 from ducklake_spark.model.entities import (
     DeleteFile,
     MacroEntry,
+    PartitionSpec,
     SchemaEntry,
+    SortSpec,
     TableEntry,
     ViewEntry,
 )
@@ -125,6 +127,27 @@ class CommentOn:
 
 
 @dataclass(frozen=True, slots=True)
+class SetPartition:
+    """Another way to divide the files of a table; a spec without keys divides no more."""
+
+    table: TableEntry  # as it was before
+    spec: PartitionSpec  # with a provisional id
+    inline: bool  # whether rows of the table may live in the metadata database
+
+
+@dataclass(frozen=True, slots=True)
+class SetSort:
+    """Another order for the rows of a table; None for none.
+
+    `place` tells which of several orders is the last: provisional ids count down.
+    """
+
+    table: TableEntry  # as it was before
+    spec: SortSpec | None  # with a provisional id
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
 class AppendFiles:
     """Rows added to a table as data files."""
 
@@ -188,6 +211,8 @@ Change = (
     | CreateMacro
     | DropMacro
     | CommentOn
+    | SetPartition
+    | SetSort
     | AppendFiles
     | InlineRows
     | MergeFiles

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from ducklake_spark.errors import InvalidInput, InvalidValue
 from ducklake_spark.model.civil import civil_from_days
-from ducklake_spark.model.intervals import parse_timetz
+from ducklake_spark.model.intervals import parse_interval, parse_timetz
 from ducklake_spark.model.literals import format_text, to_ordinal
 from ducklake_spark.model.murmur import murmur3
 from ducklake_spark.model.number_text import to_decimal, unscaled
@@ -26,6 +26,7 @@ NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
 CALENDAR: Final = ("year", "month", "day", "hour")
 
 _BUCKET: Final = re.compile(r"bucket\(\s*(\d+)\s*\)")
+_HOUR: Final = 3_600_000_000
 _UNIT_MICROS: Final = {"timestamp_s": 1_000_000, "timestamp_ms": 1000}
 
 
@@ -82,19 +83,36 @@ def calendar_part(value: Any, kind: DataType, part: str) -> int | None:
     >>> calendar_part("0044-03-15 (BC)", ScalarType("date"), "year")
     -43
     """
-    name = kind.name if isinstance(kind, ScalarType) else ""
-    if name == "time" and part == "hour":
-        return to_ordinal(value, kind) // 3_600_000_000
-    if name != "date" and name not in TIMESTAMPS:
+    if not has_part(kind, part):
         raise InvalidValue(f"The {part} of {value!r} is not defined for the type {kind}.")
+    name = kind.name if isinstance(kind, ScalarType) else ""
+    if name == "time":
+        return to_ordinal(value, kind) // _HOUR
+    if name == "timetz":
+        return parse_timetz(format_text(value, kind))[0] // _HOUR
+    if name == "interval":
+        months, days, micros = parse_interval(format_text(value, kind))
+        # Cut towards zero, as all parts of an interval are.
+        return (int(months / 12), months - 12 * int(months / 12), days, int(micros / _HOUR))[
+            CALENDAR.index(part)
+        ]
     ordinal = to_ordinal(value, kind)
     if abs(ordinal) >= (DATE_INFINITY if name == "date" else TIMESTAMP_INFINITY):
         return None
     hour = 0
+    if name == "timestamp_ns":  # DuckDB looks at microseconds, cut towards 1970
+        ordinal = ordinal // 1000 if ordinal >= 0 else -(-ordinal // 1000)
     if name != "date":
-        hours = ordinal // (3_600_000_000_000 if name == "timestamp_ns" else 3_600_000_000)
-        ordinal, hour = divmod(hours, 24)
+        ordinal, hour = divmod(ordinal // _HOUR, 24)
     return (*civil_from_days(ordinal), hour)[CALENDAR.index(part)]
+
+
+def has_part(kind: DataType, part: str) -> bool:
+    """Whether values of the type have a year, month, day or hour."""
+    name = kind.name if isinstance(kind, ScalarType) else ""
+    if name in ("time", "timetz"):
+        return part == "hour"
+    return name in ("date", "interval") or name in TIMESTAMPS
 
 
 def bucket_of(data: bytes, buckets: int) -> int:
@@ -139,7 +157,8 @@ def folder_names(keys: Sequence[tuple[str, Transform]]) -> list[str]:
     names: list[str] = []
     for column, transform in keys:
         name = column if transform.name == "identity" else transform.name
-        names.append(f"{name}_{column}" if name in names else name)
+        taken = {known.lower() for known in names}
+        names.append(f"{name}_{column}" if name.lower() in taken else name)
     return names
 
 

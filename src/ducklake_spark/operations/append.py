@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
-from ducklake_spark.catalog.settings import Settings
 from ducklake_spark.commit.apply_objects import can_inline
 from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import InvalidValue, NotNullViolation
@@ -18,9 +17,10 @@ from ducklake_spark.model.entities import TableEntry
 from ducklake_spark.model.literals import format_text
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.written import WrittenFile
+from ducklake_spark.operations.sort_rows import sort_rows
+from ducklake_spark.operations.write_layout import plan_layout, sorts_inserts, sorts_small_inserts
 from ducklake_spark.parquet.rows import load_rows
 from ducklake_spark.parquet.write import write_batches
-from ducklake_spark.plan.layout import WriteLayout
 from ducklake_spark.spark.internal import ROW_ID_FIELD
 from ducklake_spark.spark.local import carrier_arrow_schema
 from ducklake_spark.spark.write import write_files
@@ -34,8 +34,8 @@ def append(lake: Lake, tx: Transaction, table: TableEntry, df: DataFrame) -> int
     How many rows a DataFrame has is known when they are written: few enough are then taken from
     their file into the metadata database.
     """
-    schema = tx.local.schema(table.schema_id)
-    layout = plan_layout(lake.settings(), table, lake.table_directory(schema, table))
+    directory = lake.table_directory(tx.local.schema(table.schema_id), table)
+    layout = plan_layout(lake, table, directory, sort=sorts_inserts(lake, table))
     return stage_files(lake, tx, table, write_files(df, layout))
 
 
@@ -43,9 +43,10 @@ def append_batches(lake: Lake, tx: Transaction, table: TableEntry, batches: Iter
     """Write Arrow record batches of the carriers on the driver, and stage them. Returns the rows.
 
     For rows that only the driver can read; no more than a row group of them is held at a time.
+    They are not sorted.
     """
-    schema = tx.local.schema(table.schema_id)
-    layout = plan_layout(lake.settings(), table, lake.table_directory(schema, table))
+    directory = lake.table_directory(tx.local.schema(table.schema_id), table)
+    layout = plan_layout(lake, table, directory, sort=False)
     return stage_files(lake, tx, table, list(write_batches(batches, layout, token_hex(6))))
 
 
@@ -91,8 +92,13 @@ def append_rows(
     if not _may_inline(lake, table, len(rows)) or not _have_texts(table, rows):
         return False
     _check_nulls(table, rows)
-    if rows:
-        tx.stage(InlineRows(table, tuple(rows)))
+    ordered: Sequence[tuple[Any, ...]] | None = rows
+    if len(rows) > 1 and sorts_small_inserts(lake, table):
+        ordered = sort_rows(table, rows)
+    if ordered is None:
+        return False
+    if ordered:
+        tx.stage(InlineRows(table, tuple(ordered)))
     return True
 
 
@@ -146,26 +152,3 @@ def _check_nulls(table: TableEntry, rows: Sequence[tuple[Any, ...]]) -> None:
     for index, column in enumerate(table.schema.columns):
         if not column.nulls_allowed and any(row[index] is None for row in rows):
             raise NotNullViolation(f"NOT NULL constraint failed: {table.name}.{column.name}")
-
-
-def plan_layout(settings: Settings, table: TableEntry, directory: str) -> WriteLayout:
-    """How the table's options want its files."""
-
-    def option(key: str) -> str | None:
-        return settings.get(key, schema_id=table.schema_id, table_id=table.table_id)
-
-    given: dict[str, Any] = {
-        "compression": option("parquet_compression"),
-        "compression_level": _number(option("parquet_compression_level")),
-        "row_group_rows": _number(option("parquet_row_group_size")),
-        "row_group_bytes": _number(option("parquet_row_group_size_bytes")),
-        "parquet_version": option("parquet_version"),
-        "target_file_size": _number(option("target_file_size")),
-        "hive": None if option("hive_file_pattern") != "false" else False,
-    }
-    stored = {key: value for key, value in given.items() if value is not None}
-    return WriteLayout(table.schema, directory, table.name, partition=table.partition, **stored)
-
-
-def _number(text: str | None) -> int | None:
-    return None if text is None else int(text)

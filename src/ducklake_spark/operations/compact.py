@@ -19,9 +19,9 @@ from ducklake_spark.model.compaction import (
 from ducklake_spark.model.entities import DataFile, SchemaEntry, TableEntry
 from ducklake_spark.model.paths import relative_to, resolve
 from ducklake_spark.model.schema import Schema
-from ducklake_spark.operations.append import plan_layout
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.progress import Progress
+from ducklake_spark.operations.write_layout import plan_layout
 from ducklake_spark.parquet.read import load_stored_types
 from ducklake_spark.parquet.rewrite import GroupOutcome, GroupRewrite, SourceRead
 from ducklake_spark.plan.compaction import Candidate, Group
@@ -208,8 +208,7 @@ def _nullable(schema: Schema) -> Schema:
 
 
 def _layout(files: TableFiles, then: TableEntry) -> WriteLayout:
-    settings = files.lake.settings()
-    layout = plan_layout(settings, replace(then, partition=None, sort=None), files.directory)
+    layout = plan_layout(files.lake, replace(then, partition=None, sort=None), files.directory)
     return replace(layout, target_file_size=_ONE_FILE)
 
 

@@ -70,7 +70,7 @@ def export(frame: DataFrame, path: str, form: ExportFormat) -> int:
         found = plain.coalesce(1).mapInArrow(partial(_write, target, columns, form), "n long")
         counts = [row["n"] for row in found.collect()]
     if not counts:  # an empty DataFrame may have no task at all
-        return _write_file(target, columns, form, iter(()))
+        return write_export(target, columns, form, iter(()))
     return sum(counts)
 
 
@@ -79,13 +79,14 @@ def _write(
 ) -> Iterator[Any]:
     """Task: write all rows, give their number."""
     with marked_errors():
-        count = _write_file(path, columns, form, iter(batches))
+        count = write_export(path, columns, form, iter(batches))
     yield pa.RecordBatch.from_arrays([pa.array([count], pa.int64())], names=["n"])
 
 
-def _write_file(
+def write_export(
     path: str, columns: tuple[Column, ...], form: ExportFormat, batches: Iterator[Any]
 ) -> int:
+    """Task or driver: write one file, all of it or nothing; returns how many rows it has."""
     writers = {"parquet": _write_parquet, "csv": _write_csv, "json": _write_json}
     try:
         with create_file(path) as file:

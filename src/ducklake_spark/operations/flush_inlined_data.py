@@ -32,10 +32,10 @@ from ducklake_spark.model.compaction import (
 from ducklake_spark.model.entities import DataFile, InlinedTable, TableEntry
 from ducklake_spark.model.paths import relative_to, resolve
 from ducklake_spark.model.written import WrittenDeletes, WrittenFile
-from ducklake_spark.operations.append import plan_layout
 from ducklake_spark.operations.compact import TableFiles
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.progress import Progress
+from ducklake_spark.operations.write_layout import plan_layout
 from ducklake_spark.parquet.positions import load_deletes, write_deletes
 from ducklake_spark.parquet.rewrite import ROW_ID, SNAPSHOT_ID
 from ducklake_spark.parquet.row_versions import RowVersions, load_row_versions
@@ -155,9 +155,9 @@ def _flush_table(
     spark: Callable[[], SparkSession], files: TableFiles, inlined: InlinedTable, count: int
 ) -> FlushedTable:
     source = _Source(files, inlined, _table_then(files, inlined), {})
-    settings = files.lake.settings()
-    layout = plan_layout(settings, source.table, files.directory)
-    layout = replace(layout, extra_columns=(ROW_ID, SNAPSHOT_ID))
+    layout = plan_layout(
+        files.lake, source.table, files.directory, extra_columns=(ROW_ID, SNAPSHOT_ID)
+    )
     written = _write(spark, source, layout)
     flushed: list[FlushedFile] = []
     try:
@@ -185,7 +185,7 @@ def _table_then(files: TableFiles, inlined: InlinedTable) -> TableEntry:
 def _write(
     spark: Callable[[], SparkSession], source: _Source, layout: WriteLayout
 ) -> list[WrittenFile]:
-    if layout.sort:
+    if layout.partition or layout.sort or layout.cluster:
         return write_files(local_frame(spark(), layout.columns, source.rows()), layout)
     return list(write_batches(source.batches(), layout, secrets.token_hex(6)))
 

@@ -24,11 +24,18 @@ from ducklake_spark.model.changes import (
     DropTable,
     DropView,
 )
-from ducklake_spark.model.entities import SchemaEntry, TableEntry
+from ducklake_spark.model.entities import (
+    PartitionSpec,
+    SchemaEntry,
+    SortKey,
+    SortSpec,
+    TableEntry,
+)
 from ducklake_spark.model.names import make_uuid7
 from ducklake_spark.model.paths import path_for_name
 from ducklake_spark.model.schema import Default, Schema, build_column
 from ducklake_spark.model.types import DataType, ListType, MapType, ScalarType, StructType
+from ducklake_spark.operations.layouts import Key, partition_fields
 
 _UNSUPPORTED_TYPES = frozenset({"variant", "geometry"})
 
@@ -96,6 +103,8 @@ def create_table(
     columns: Sequence[NewColumn],
     *,
     or_replace: bool = False,
+    partitioned_by: Sequence[Key] = (),
+    sorted_by: Sequence[SortKey] = (),
 ) -> TableEntry:
     """Stage a new, empty table. An object of that name is in the way, or replaced if a table."""
     _check_columns(name, columns)
@@ -115,15 +124,20 @@ def create_table(
             hint="use CREATE TABLE IF NOT EXISTS, or CREATE OR REPLACE TABLE.",
         )
     uuid = make_uuid7()
+    table_schema = build_schema(columns)
+    fields = partition_fields(name, table_schema, partitioned_by)
+    local = tx.local
     entry = TableEntry(
-        tx.local.provisional_id(),
+        local.provisional_id(),
         uuid,
         schema.schema_id,
         name,
         path_for_name(name, uuid),
         path_is_relative=True,
-        schema=_build_schema(columns),
+        schema=table_schema,
         begin_snapshot=tx.snapshot.snapshot_id,
+        partition=PartitionSpec(local.provisional_id(), fields) if fields else None,
+        sort=SortSpec(local.provisional_id(), tuple(sorted_by)) if sorted_by else None,
     )
     inline = lake.effective_inlining_limit(schema.schema_id) > 0
     for column in columns if inline else ():
@@ -150,7 +164,8 @@ def drop_table(
     tx.stage(DropTable(table.table_id, schema.name, table.name))
 
 
-def _build_schema(columns: Sequence[NewColumn]) -> Schema:
+def build_schema(columns: Sequence[NewColumn]) -> Schema:
+    """The columns with their ids."""
     ids = itertools.count(1)
     return Schema(
         tuple(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ducklake_spark.catalog.settings import load_settings
-from ducklake_spark.catalog_db.tables import METADATA
 from ducklake_spark.commit.local import LocalState
+from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import InvalidInput, TransactionError
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import SchemaEntry, TableEntry
@@ -19,21 +18,18 @@ Scope = TableEntry | SchemaEntry | None
 _RESERVED = ("row_id", "begin_snapshot", "end_snapshot")
 
 
-def set_option(lake: Lake, local: LocalState, name: str, value: Any, scope: Scope = None) -> None:
-    """Store an option for a table, a schema or (None) the whole lake. No snapshot is made."""
+def set_option(lake: Lake, tx: Transaction, name: str, value: Any, scope: Scope = None) -> None:
+    """Set an option for a table, a schema or (None) the whole lake.
+
+    The transaction works with it at once, others when it is committed. No snapshot is made.
+    """
     option = find_option(name)
     text = option.store(value)
     kind, scope_id = _scope_of(scope)
     if option.name == "data_inlining_row_limit" and text != "0":
-        _check_inlinable(lake, local, scope)
-    table = lake.db.table(METADATA.name)
-    where = f'"key" = ? AND {"scope IS NULL" if kind is None else "scope = ? AND scope_id = ?"}'
-    found = (option.name,) if kind is None else (option.name, kind, scope_id)
-    with lake.db.transaction():
-        if lake.db.fetch(f"SELECT 1 FROM {table} WHERE {where}", found):
-            lake.db.execute(f'UPDATE {table} SET "value" = ? WHERE {where}', (text, *found))
-        else:
-            lake.db.insert(METADATA, [(option.name, text, kind, scope_id)])
+        _check_inlinable(lake, tx.local, scope)
+    tx.options[kind, scope_id, option.name] = text
+    lake.pending = tx.options
 
 
 def _scope_of(scope: Scope) -> tuple[str | None, int | None]:
@@ -44,7 +40,8 @@ def _scope_of(scope: Scope) -> tuple[str | None, int | None]:
     )
     if scope_id < 0:
         raise TransactionError(
-            f'Cannot set an option for "{scope.name}": it is not committed yet.',
+            f'Cannot set an option for "{scope.name}": settings cannot be set for '
+            f"transaction-local {kind}s.",
             hint="COMMIT first.",
         )
     return kind, scope_id
@@ -52,7 +49,7 @@ def _scope_of(scope: Scope) -> tuple[str | None, int | None]:
 
 def _check_inlinable(lake: Lake, local: LocalState, scope: Scope) -> None:
     """A table with a column named as one of the inlined table's own cannot be inlined."""
-    settings = load_settings(lake.db)
+    settings = lake.settings()
     for table in local.tables():
         if isinstance(scope, TableEntry) and table.table_id != scope.table_id:
             continue
@@ -80,7 +77,7 @@ def list_options(lake: Lake, local: LocalState) -> RowSet:
     tables = {table.table_id: table for table in local.tables()}
     schemas = {schema.schema_id: schema for schema in local.schemas()}
     rows = []
-    for (scope, scope_id, key), value in load_settings(lake.db).values.items():
+    for (scope, scope_id, key), value in lake.settings().values.items():
         sentence = OPTIONS[key].sentence if key in OPTIONS else None
         entry = None
         if scope == "schema" and scope_id in schemas:

@@ -12,6 +12,7 @@ from ducklake_spark.catalog.files import (
     load_file_stats,
     load_files,
     load_name_mappings,
+    load_partition_specs,
     load_partition_values,
 )
 from ducklake_spark.catalog.inlined import InlinedRow, count_inlined_rows, load_inlined_rows
@@ -23,7 +24,14 @@ from ducklake_spark.commit.local import (
     local_mappings,
 )
 from ducklake_spark.lake import Lake
-from ducklake_spark.model.entities import DataFile, NameMapping, SchemaEntry, Snapshot, TableEntry
+from ducklake_spark.model.entities import (
+    DataFile,
+    NameMapping,
+    PartitionSpec,
+    SchemaEntry,
+    Snapshot,
+    TableEntry,
+)
 from ducklake_spark.model.predicate import Predicate, columns_of
 from ducklake_spark.model.schema import Column, Schema
 from ducklake_spark.parquet.foreign import load_found_columns
@@ -50,6 +58,7 @@ class FileChoice:
     _stats: dict[int, dict[int, FileStats]] = field(default_factory=dict)
     _loaded: set[int] = field(default_factory=set)
     _partition_values: dict[int, tuple[str | None, ...]] | None = None
+    _specs: dict[int, PartitionSpec] = field(default_factory=dict)
 
     def __call__(self, predicate: Predicate) -> Sequence[DataFile]:
         """The files that may hold a row that satisfies the predicate."""
@@ -61,7 +70,7 @@ class FileChoice:
             predicate,
             kinds,
             self._stats,
-            spec=self.table.partition,
+            specs=self._specs,
             partition_values=self._partition_values or {},
         )
         return self.last.kept
@@ -72,8 +81,11 @@ class FileChoice:
         db = self.lake.db
         for file_id, columns in load_file_stats(db, self.table.table_id, missing).items():
             self._stats.setdefault(file_id, {}).update(columns)
-        if self.table.partition is not None and self._partition_values is None:
+        # Files stay divided as they were written, whatever the table's spec is now.
+        divided = any(file.partition_id is not None for file in self.files)
+        if divided and self._partition_values is None:
             self._partition_values = load_partition_values(db, self.table.table_id)
+            self._specs = load_partition_specs(db, self.table.table_id)
         self._loaded |= missing
 
 

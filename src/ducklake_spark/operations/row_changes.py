@@ -22,8 +22,9 @@ from ducklake_spark.model.changes import DeleteFromFiles, FileDeletes, InlineDel
 from ducklake_spark.model.entities import DataFile, DeleteFile, TableEntry
 from ducklake_spark.model.paths import resolve
 from ducklake_spark.model.written import WrittenDeletes, WrittenFile
-from ducklake_spark.operations.append import ROW_ID_COLUMN, plan_layout, stage_rows
+from ducklake_spark.operations.append import ROW_ID_COLUMN, stage_rows
 from ducklake_spark.operations.read import Contents, TableVersion, load_contents, read_contents
+from ducklake_spark.operations.write_layout import plan_layout
 from ducklake_spark.parquet.delete_files import DeletedRows, DeleteLayout, FileFacts
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.internal import (
@@ -176,7 +177,7 @@ class _Written:
 def _write_rows(target: Target, rows: DataFrame, written: _Written, *, fresh: bool) -> None:
     """New rows and those with ids of their own go to different files: only the latter say ids."""
     version, table = target.version, target.table
-    layout = plan_layout(version.lake.settings(), table, version.directory)
+    layout = plan_layout(version.lake, table, version.directory)
     columns = [f"c{i}" for i in range(len(table.schema.columns))]
     row_id = F.col(KEPT_ROW_ID)
     with_ids = replace(layout, extra_columns=(ROW_ID_COLUMN,))

@@ -24,7 +24,7 @@ from ducklake_spark.parquet.convert import build_converter
 from ducklake_spark.parquet.decode import Decoder, absent, field_id
 from ducklake_spark.parquet.positions import load_deleted_positions
 from ducklake_spark.parquet.read import open_parquet
-from ducklake_spark.parquet.write import FileSeries
+from ducklake_spark.parquet.write import FileSeries, TaskWriter
 from ducklake_spark.plan.compaction import follow_each_other
 from ducklake_spark.plan.layout import WriteLayout
 from ducklake_spark.plan.stored import ColumnRead
@@ -97,15 +97,16 @@ def rewrite_group(group: GroupRewrite, job_id: str, *, task_id: int) -> GroupOut
     counted = not group.keep_row_ids and _counts_on(group)
     extra = (() if counted else (ROW_ID,)) + ((SNAPSHOT_ID,) if group.keep_snapshots else ())
     layout = replace(group.layout, extra_columns=extra)
-    series = FileSeries(layout, job_id, task_id, group.folder)
+    writer = TaskWriter(layout, job_id, task_id)
+    series = FileSeries(writer, group.folder)
     files: list[WrittenFile] = []
     try:
         for source in group.sources:
-            for batch in _read(group, source, series.schema, with_ids=not counted):
-                files += series.add_stored(batch)
+            for batch in _read(group, source, writer.schema, with_ids=not counted):
+                files += series.add(batch)
         files += series.finish()
     except BaseException:
-        series.discard()
+        writer.discard()
         raise
     start = group.sources[0].file.row_id_start if counted else None
     return GroupOutcome(tuple(files), start)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,6 +25,9 @@ from ducklake_spark.parquet.statistics import (
 from ducklake_spark.parquet.storage import create_file, remove_file
 from ducklake_spark.plan.layout import WriteLayout
 
+_CODECS: Final = {"uncompressed": "none", "lz4_raw": "lz4"}  # as Arrow calls them
+_LEVELLED: Final = frozenset({"gzip", "zstd", "brotli"})
+
 
 def write_batches(
     batches: Iterator[Any], layout: WriteLayout, job_id: str, *, task_id: int = 0
@@ -40,14 +44,17 @@ def write_batches(
         task_id: tells apart the tasks of a job that run at the same time.
     """
     if layout.partition is not None:
-        raise NotSupported(f'Cannot write to the partitioned table "{layout.table_name}".')
-    series = FileSeries(layout, job_id, task_id)
+        raise NotSupported(
+            f'Cannot write to the partitioned table "{layout.table_name}" without Spark.'
+        )
+    writer = TaskWriter(layout, job_id, task_id)
     try:
+        series = FileSeries(writer)
         for batch in batches:
-            yield from series.add(batch)
+            yield from series.add(writer.convert(batch))
         yield from series.finish()
     except BaseException:
-        series.discard()
+        writer.discard()
         raise
 
 
@@ -60,32 +67,65 @@ def is_of_job(path: str, job_id: str) -> bool:
     return path.endswith((f"-{job_id}.parquet", f"-{job_id}-delete.parquet"))
 
 
-class FileSeries:
-    """The files that take one stream of rows, one after the other."""
+class TaskWriter:
+    """What all files of one task have in common, and the list of them."""
 
-    def __init__(self, layout: WriteLayout, job_id: str, task_id: int, folder: str = "") -> None:
-        self._layout = layout
+    def __init__(self, layout: WriteLayout, job_id: str, task_id: int) -> None:
+        self.layout = layout
+        self.schema = to_arrow_schema(layout.columns)
+        self.leaves = find_leaves(layout.columns)
         self._job = bytes.fromhex(job_id)
         self._task = task_id
-        self._folder = folder
         self._sequence = count()
-        self.schema = to_arrow_schema(layout.columns)
-        self._leaves = find_leaves(layout.columns)
         self._converters = [build_converter(column, column.name) for column in layout.columns]
+        self._begun: list[OpenFile] = []
+
+    def convert(self, batch: Any) -> Any:
+        """The rows of a batch of carriers as a file stores them; further columns are left out."""
+        arrays = [convert(batch.column(i)) for i, convert in enumerate(self._converters)]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def begin(self, folder: str, with_nan: frozenset[int]) -> OpenFile:
+        """Start a file below the table's directory."""
+        middle = (self._task << 10) | (next(self._sequence) & 0x3FF)
+        relative = f"{folder}ducklake-{make_uuid7(self._job, middle=middle)}.parquet"
+        path = f"{self.layout.directory.rstrip('/')}/{relative}"
+        file = OpenFile(path, relative, self.schema, self.layout, self.leaves, with_nan)
+        self._begun.append(file)
+        return file
+
+    def discard(self) -> None:
+        """Remove all files of the task, complete or not."""
+        for file in self._begun:
+            file.abandon()
+            remove_file(file.path)
+
+
+class FileSeries:
+    """The files that take one stream of rows, one after the other.
+
+    Args:
+        writer: makes the files.
+        folder: where they are below the table's directory, with a trailing slash.
+        partition_values: what all rows of the stream have in common.
+    """
+
+    def __init__(
+        self,
+        writer: TaskWriter,
+        folder: str = "",
+        partition_values: tuple[str | None, ...] = (),
+    ) -> None:
+        self._writer = writer
+        self._layout = writer.layout
+        self._folder = folder
+        self._values = partition_values
         self._pending: list[Any] = []
         self._pending_rows = 0
         self._open: OpenFile | None = None
-        self._begun: list[str] = []
 
-    def add(self, batch: Any) -> Iterator[WrittenFile]:
-        """Take rows, write full row groups, give the files that are full."""
-        if not batch.num_rows:
-            return
-        arrays = [convert(batch.column(i)) for i, convert in enumerate(self._converters)]
-        yield from self.add_stored(pa.RecordBatch.from_arrays(arrays, schema=self.schema))
-
-    def add_stored(self, rows: Any) -> Iterator[WrittenFile]:
-        """Take rows that are of the file's types already."""
+    def add(self, rows: Any) -> Iterator[WrittenFile]:
+        """Take converted rows, write full row groups, give the files that are full."""
         while self._pending_rows + rows.num_rows >= self._layout.row_group_rows:
             missing = self._layout.row_group_rows - self._pending_rows
             self._keep(rows.slice(0, missing))
@@ -103,13 +143,6 @@ class FileSeries:
         if self._open is not None:
             yield self._close()
 
-    def discard(self) -> None:
-        """Remove all files of the series, complete or not."""
-        if self._open is not None:
-            self._open.abandon()
-        for path in self._begun:
-            remove_file(path)
-
     def _keep(self, rows: Any) -> None:
         self._pending.append(rows)
         self._pending_rows += rows.num_rows
@@ -117,14 +150,14 @@ class FileSeries:
     def _write_row_group(self) -> Iterator[WrittenFile]:
         if not self._pending_rows:
             return
-        table = pa.Table.from_batches(self._pending, self.schema)
+        table = pa.Table.from_batches(self._pending, self._writer.schema)
         self._pending, self._pending_rows = [], 0
         self._check_nulls(table)
-        with_nan = find_nan(self._leaves, table) | self._layout.with_nan
+        with_nan = find_nan(self._writer.leaves, table) | self._layout.with_nan
         if self._open is not None and not self._open.takes(with_nan):
             yield self._close()
         if self._open is None:
-            self._open = self._begin(with_nan)
+            self._open = self._writer.begin(self._folder, with_nan)
         self._open.write(table)
         if self._open.size >= self._layout.target_file_size:
             yield self._close()
@@ -136,18 +169,11 @@ class FileSeries:
                     f"NOT NULL constraint failed: {self._layout.table_name}.{column.name}"
                 )
 
-    def _begin(self, with_nan: frozenset[int]) -> OpenFile:
-        middle = (self._task << 10) | (next(self._sequence) & 0x3FF)
-        relative = f"{self._folder}ducklake-{make_uuid7(self._job, middle=middle)}.parquet"
-        path = f"{self._layout.directory.rstrip('/')}/{relative}"
-        self._begun.append(path)
-        return OpenFile(path, relative, self.schema, self._layout, self._leaves, with_nan)
-
     def _close(self) -> WrittenFile:
         assert self._open is not None  # noqa: S101 - callers have just looked
         written = self._open.close()
         self._open = None
-        return written
+        return replace(written, partition_values=self._values) if self._values else written
 
 
 class OpenFile:
@@ -167,7 +193,7 @@ class OpenFile:
         leaves: tuple[LeafPlace, ...],
         with_nan: frozenset[int],
     ) -> None:
-        self._path = path
+        self.path = path
         self._relative_path = relative_path
         self._layout = layout
         self._rows = 0
@@ -194,7 +220,7 @@ class OpenFile:
         try:
             self._writer.write_table(table, row_group_size=table.num_rows)
         except OSError as error:
-            raise DataFileError(f'Cannot write "{self._path}": {error}') from error
+            raise DataFileError(f'Cannot write "{self.path}": {error}') from error
         self._rows += table.num_rows
 
     def close(self) -> WrittenFile:
@@ -204,11 +230,11 @@ class OpenFile:
             size = self.size
             self._sink.close()
         except OSError as error:
-            raise DataFileError(f'Cannot complete "{self._path}": {error}') from error
+            raise DataFileError(f'Cannot complete "{self.path}": {error}') from error
         footer = self._footers[0]
         stats = read_column_stats(footer, self._layout.schema, self._nan_counts)
         return WrittenFile(
-            path=self._path,
+            path=self.path,
             relative_path=self._relative_path,
             record_count=self._rows,
             file_size_bytes=size,
@@ -232,8 +258,8 @@ def _open_writer(
         schema,
         version="2.6",  # older ones have neither nanoseconds nor unsigned integers
         data_page_version="2.0" if layout.parquet_version == "V2" else "1.0",
-        compression="none" if layout.compression == "uncompressed" else layout.compression,
-        compression_level=layout.compression_level,
+        compression=_CODECS.get(layout.compression, layout.compression),
+        compression_level=layout.compression_level if layout.compression in _LEVELLED else None,
         write_statistics=bounded,
         use_compliant_nested_type=True,
         store_schema=False,

@@ -132,7 +132,8 @@ def _calendar_span(fields: dict[str, str | None], kind: DataType) -> tuple[int, 
     numbers = {part: int(text) for part, text in fields.items() if text and _NUMBER.match(text)}
     if name == "time" and "hour" in numbers:
         return numbers["hour"] * _DAY // 24, (numbers["hour"] + 1) * _DAY // 24
-    if "year" not in numbers or (name != "date" and name not in TIMESTAMPS):
+    # The fields of a timestamptz are those of its writer's zone, its years those of an era.
+    if "year" not in numbers or (name != "date" and name not in TIMESTAMPS - {"timestamptz"}):
         return None
     first, last = _days(numbers)
     if name == "date":
@@ -141,10 +142,9 @@ def _calendar_span(fields: dict[str, str | None], kind: DataType) -> tuple[int, 
     if "hour" in numbers and last - first == 1:
         start += numbers["hour"] * _DAY // 24
         end = start + _DAY // 24
-    if name == "timestamptz":
-        start, end = start - _DAY, end + _DAY  # the fields are those of the writer's zone
-    unit = 1000 if name == "timestamp_ns" else 1
-    return start * unit, end * unit
+    if name == "timestamp_ns":
+        return start * 1000 - 999, end * 1000  # before 1970 the fields are those of a moment later
+    return start, end
 
 
 def _days(numbers: dict[str, int]) -> tuple[int, int]:

@@ -98,7 +98,7 @@ def prune(
     columns: Mapping[int, DataType],
     stats: Mapping[int, Mapping[int, FileStats]],
     *,
-    spec: PartitionSpec | None = None,
+    specs: Mapping[int, PartitionSpec] | None = None,
     partition_values: Mapping[int, Sequence[str | None]] | None = None,
 ) -> PruneResult:
     """Keep the files that may hold a row for which the predicate is true.
@@ -108,17 +108,18 @@ def prune(
         predicate: over top-level columns.
         columns: types of the columns it names; leaves over others exclude nothing.
         stats: statistics by file id and column id, as far as known.
-        spec: the table's partition spec; it is used for files of that spec only.
+        specs: partition specs of the table, old ones too, by id: a file has the one it was
+            written under.
         partition_values: per file id, one text per key of the spec that the file has.
     """
     why_not = _compile(predicate, columns)
-    fields = _fields(spec)
+    fields = {partition_id: _fields(spec) for partition_id, spec in (specs or {}).items()}
     known_values = partition_values or {}
     kept: list[DataFile] = []
     excluded: Counter[str] = Counter()
     for file in files:
         file_id = file.data_file_id
-        keys = _keys(file, spec, fields, known_values.get(file_id, ())) if fields else _NOTHING
+        keys = _keys(file, fields, known_values.get(file_id, ())) if fields else _NOTHING
         facts = FileFacts(file.record_count, stats.get(file_id, _NOTHING), keys)
         reason = why_not(facts)
         if reason is None:
@@ -179,25 +180,22 @@ def _all_excluded(checks: Sequence[_Check], facts: FileFacts) -> str | None:
     return reason
 
 
-def _fields(spec: PartitionSpec | None) -> list[tuple[int, Transform]] | None:
-    if spec is None or not spec.fields:
-        return None
+def _fields(spec: PartitionSpec) -> list[tuple[int, Transform]]:
     try:
         return [(key.column_id, parse_transform(key.transform)) for key in spec.fields]
     except InvalidInput:
-        return None  # a transform of a newer format
+        return []  # a transform of a newer format
 
 
 def _keys(
     file: DataFile,
-    spec: PartitionSpec | None,
-    fields: Sequence[tuple[int, Transform]],
+    known: Mapping[int, Sequence[tuple[int, Transform]]],
     values: Sequence[str | None],
 ) -> dict[int, list[PartitionKey]]:
     # The path of a registered file was believed without a look at its rows.
-    registered = file.mapping_id is not None
-    if spec is None or registered or file.partition_id != spec.partition_id:
+    if file.mapping_id is not None or file.partition_id is None:
         return {}
+    fields = known.get(file.partition_id, ())
     if len(values) != len(fields):
         return {}
     keys: dict[int, list[PartitionKey]] = {}

@@ -9,7 +9,7 @@ import functools
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
@@ -152,6 +152,13 @@ class Jvm:
         java = self._converters.asJava(seq)
         return [java.get(index) for index in range(java.size())]
 
+    def seq(self, values: Iterable[Any]) -> Any:
+        """A Scala Seq of these objects of the JVM."""
+        java = self.root.java.util.ArrayList()
+        for value in values:
+            java.add(value)
+        return self._converters.asScala(java).toSeq()
+
     def throw(self, error: Exception) -> Py4JJavaError:
         """The exception to raise from a callback so that PySpark shows just `error`'s own text."""
         known = error if isinstance(error, DuckLakeError) else _unexpected(error)
@@ -216,13 +223,37 @@ def bare_column(frame: DataFrame, name: str, shown: str) -> Column:
 
 def unscaled_value(column: Column) -> Column:
     """The 64-bit integer behind a decimal of at most 18 digits: what Spark itself keeps of it."""
+    return _applied(column, lambda jvm, value: _catalyst(jvm).UnscaledValue(value))
+
+
+def murmur3_with_seed_0(column: Column) -> Column:
+    """Spark's own murmur3 as a signed 32-bit integer; its function `hash` has another seed."""
+    return _applied(column, lambda jvm, value: _catalyst(jvm).Murmur3Hash(jvm.seq([value]), 0))
+
+
+def micros_of(column: Column, kind: Literal["timestamp", "timestamp_ntz"]) -> Column:
+    """The microseconds since 1970 that Spark keeps of a timestamp: no time zone comes in."""
+
+    def convert(jvm: Jvm, value: Any) -> Any:
+        parse = jvm.root.org.apache.spark.sql.types.DataType.fromDDL
+        return _catalyst(jvm).PreciseTimestampConversion(value, parse(kind), parse("bigint"))
+
+    return _applied(column, convert)
+
+
+def _applied(column: Column, build: Callable[[Jvm, Any], Any]) -> Column:
+    """A column made of an expression of Catalyst that has no function of its own."""
     context: Any = SparkContext._active_spark_context
-    sql = _jvm_of_gateway(context._gateway).root.org.apache.spark.sql
+    jvm = _jvm_of_gateway(context._gateway)
+    utils = jvm.root.org.apache.spark.sql.classic.ExpressionUtils
     java: Any = column
-    value = sql.catalyst.expressions.UnscaledValue(sql.classic.ExpressionUtils.expression(java._jc))
     make: Any = Column
-    unscaled: Column = make(sql.classic.ExpressionUtils.column(value))
-    return unscaled
+    made: Column = make(utils.column(build(jvm, utils.expression(java._jc))))
+    return made
+
+
+def _catalyst(jvm: Jvm) -> Any:
+    return jvm.root.org.apache.spark.sql.catalyst.expressions
 
 
 def _java_session(spark: SparkSession) -> Any:

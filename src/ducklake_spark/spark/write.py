@@ -18,9 +18,11 @@ from pyspark.sql.types import DecimalType
 
 from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.model.written import WrittenFile
+from ducklake_spark.parquet.partitioned import write_partitions
 from ducklake_spark.parquet.storage import list_files, remove_file
 from ducklake_spark.parquet.write import is_of_job, write_batches
 from ducklake_spark.plan.layout import WriteLayout
+from ducklake_spark.spark.arrange import WriteSize, arrange
 from ducklake_spark.spark.failures import marked_errors, spark_failures
 from ducklake_spark.spark.jvm import unscaled_value
 
@@ -31,31 +33,53 @@ Decimals = dict[int, tuple[int, int]]
 """Precision and scale of the columns that travel as integers, by position."""
 
 SMALL_WRITE_BYTES: Final = 32 * 1024 * 1024
+_NO_IDEA: Final = 2**60  # what Spark says of data that it knows nothing about is above this
 _RESULT: Final = "task int, sequence int, file binary"
 
 
 def write_files(df: DataFrame, layout: WriteLayout) -> list[WrittenFile]:
     """Write the rows of a DataFrame as data files that nobody has committed yet.
 
-    The columns are the carriers of the layout's, by position. The files come in the order of the
-    DataFrame's rows: by task, and within one as they were written. A small DataFrame makes one
-    file, a large one at least one for each task that has rows. When it fails, no file is left.
+    The columns are the carriers of the layout's, by position. A small DataFrame makes one file,
+    a large one at least one for each task that has rows; they come in the order of the rows. Of a
+    partitioned table each partition's rows go to one task, and the files come by partition. When
+    it fails, no file is left.
     """
     job_id = secrets.token_hex(6)
-    # Names of columns may hold dots and quotes, which Spark would take for its own syntax.
-    rows = df.toDF(*(f"c{i}" for i in range(len(df.columns))))
-    rows, decimals = _send_decimals_as_longs(rows)
     try:
         with spark_failures(f'write to table "{layout.table_name}"'):
-            if _is_small(df):
-                rows = rows.coalesce(1)
-            write = partial(_write_task, layout, job_id, decimals)
+            arranged = arrange(df, layout, size=_write_size(df, layout))
+            rows, decimals = _send_decimals_as_longs(arranged.rows)
+            write = partial(_write_task, layout, job_id, decimals, arranged.keys)
             found = rows.mapInArrow(write, _RESULT).collect()
     except BaseException:
         remove_leftovers(layout.directory, job_id)
         raise
     found.sort(key=lambda row: (row["task"], row["sequence"]))
-    return [pickle.loads(row["file"]) for row in found]  # noqa: S301 - made by our own tasks
+    files = [pickle.loads(row["file"]) for row in found]  # noqa: S301 - made by our own tasks
+    # Tasks hold partitions in no order; of one partition the files stay in theirs.
+    return sorted(files, key=_partition_place) if layout.partition else files
+
+
+def _write_size(df: DataFrame, layout: WriteLayout) -> WriteSize:
+    if layout.one_file_per_task:
+        return "large"
+    size = _expected_size(df)
+    if size is None:
+        return "unknown"
+    return "small" if size < SMALL_WRITE_BYTES else "large"
+
+
+def _partition_place(file: WrittenFile) -> list[tuple[int, int, str]]:
+    """Numbers by their size, then text, then NULL."""
+    return [
+        (2, 0, "")
+        if value is None
+        else (0, int(value), "")
+        if value.lstrip("-").isdecimal()
+        else (1, 0, value)
+        for value in file.partition_values
+    ]
 
 
 def _send_decimals_as_longs(rows: DataFrame) -> tuple[DataFrame, Decimals]:
@@ -94,14 +118,22 @@ def _scaled(batch: Any, decimals: Decimals) -> Any:
 
 
 def _write_task(
-    layout: WriteLayout, job_id: str, decimals: Decimals, batches: Iterable[Any]
+    layout: WriteLayout,
+    job_id: str,
+    decimals: Decimals,
+    keys: tuple[int, ...],
+    batches: Iterable[Any],
 ) -> Iterator[Any]:
-    """Write the rows of one partition, give one row for each file. Task."""
+    """Write the rows of one task, give one row for each file. Task."""
     context = TaskContext.get()
     partition, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
     with marked_errors():
         scaled = (_scaled(batch, decimals) if decimals else batch for batch in batches)
-        files = write_batches(scaled, layout, job_id, task_id=attempt)
+        files = (
+            write_partitions(scaled, layout, keys, job_id, task_id=attempt)
+            if layout.partition
+            else write_batches(scaled, layout, job_id, task_id=attempt)
+        )
         for sequence, file in enumerate(files):
             yield pa.RecordBatch.from_arrays(
                 [
@@ -113,13 +145,20 @@ def _write_task(
             )
 
 
-def _is_small(df: DataFrame) -> bool:
+def is_small(df: DataFrame) -> bool:
     """Whether the optimizer expects so few bytes that one file holds them well."""
+    size = _expected_size(df)
+    return size is not None and size < SMALL_WRITE_BYTES
+
+
+def _expected_size(df: DataFrame) -> int | None:
+    """The bytes that the optimizer expects; None when it has no idea."""
     try:
         plan = df._jdf.queryExecution().optimizedPlan()
-        return int(str(plan.stats().sizeInBytes())) < SMALL_WRITE_BYTES
+        size = int(str(plan.stats().sizeInBytes()))
     except (PySparkException, Py4JError):  # no JVM gateway, or a plan that fails when it is run
-        return False
+        return None
+    return size if size < _NO_IDEA else None
 
 
 def remove_leftovers(directory: str, job_id: str) -> None:

@@ -117,25 +117,41 @@ def _partition_key(reader: Reader) -> st.PartitionKey:
     parts = reader.parts()
     name = parts[-1]
     if not reader.accept("("):
-        return st.PartitionKey("identity", name)
-    arguments: list[str | int] = []
+        return st.PartitionKey("identity", _unqualified(parts))
+    arguments: list[tuple[str, ...] | int] = []
     while not reader.accept(")"):
-        sign = -1 if reader.accept("-") else 1
-        token = reader.advance()
-        arguments.append(sign * int(token.text) if token.text.isdigit() else token.text)
+        arguments.append(_partition_argument(reader))
         if not reader.accept(","):
             reader.expect(")")
             break
     text = reader.text_since(start)
+    function = name.lower()
     match arguments:
-        case [str() as column]:
-            return st.PartitionKey(name.lower(), column)
-        case [int() as number, str() as column] if number > 0:
-            return st.PartitionKey(name.lower(), column, number)
+        case [tuple() as column] if function != "bucket":
+            return st.PartitionKey(function, _unqualified(column))
+        case [int() as number, tuple() as column] if function == "bucket":
+            return st.PartitionKey(function, _unqualified(column), number)
+    shape = "bucket(bucket_count, column)" if function == "bucket" else f"{function}(column)"
     raise InvalidInput(
-        f"Cannot partition by {text}.",
+        f"Expected {shape}, but got {text}.",
         hint="keys are a column, year(c), month(c), day(c), hour(c) or bucket(n, c).",
     )
+
+
+def _partition_argument(reader: Reader) -> tuple[str, ...] | int:
+    sign = -1 if reader.accept("-") else 1
+    if reader.word.isdigit():
+        return sign * int(reader.advance().text)
+    return reader.parts()
+
+
+def _unqualified(parts: tuple[str, ...]) -> str:
+    if len(parts) > 1:
+        raise InvalidInput(
+            f"Unexpected qualified column reference {'.'.join(parts)} - only unqualified columns "
+            "are supported."
+        )
+    return parts[0]
 
 
 def parse_sort_keys(reader: Reader) -> tuple[st.SortKey, ...]:

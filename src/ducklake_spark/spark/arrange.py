@@ -1,0 +1,94 @@
+"""Bring the rows of a write into the order of its layout: by partition, then sorted. Driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from ducklake_spark.plan.layout import SortOrder, WriteLayout
+from ducklake_spark.spark.cluster import z_order
+from ducklake_spark.spark.partitioning import partition_columns
+
+WriteSize = Literal["small", "large", "unknown"]
+_ADAPTIVE = "spark.sql.adaptive.enabled"
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """Rows in order: columns c0, c1, … of the layout, then keys; and where the keys are."""
+
+    rows: DataFrame
+    keys: tuple[int, ...] = ()
+
+
+def arrange(df: DataFrame, layout: WriteLayout, *, size: WriteSize) -> Arranged:
+    """The rows as tasks shall write them.
+
+    All rows of a partition come to one task, one partition after the other: Spark sorts, and
+    spills what does not fit into memory. Sorted rows that are not partitioned are divided into
+    ranges, so that the bounds of files do not overlap. A small write is one task, no shuffle; of
+    one that nobody knows the size of, Spark puts small pieces together while it runs.
+    """
+    small = size == "small"
+    width = len(df.columns)
+    names = [f"c{i}" for i in range(width)]
+    rows, orders = _with_sort_values(df, layout, names)
+    keys = partition_columns(rows, layout)
+    if not keys and not orders:
+        if size == "unknown" and rows.sparkSession.conf.get(_ADAPTIVE) == "true":
+            return Arranged(_put_together(rows))
+        return Arranged(rows.coalesce(1) if small else rows)
+    key_names = [f"k{i}" for i in range(len(keys))]
+    pairs = zip(keys, key_names, strict=True)
+    rows = rows.select("*", *(key.alias(name) for key, name in pairs))
+    by = [F.col(name) for name in key_names]
+    by += [_ordered(F.col(f"s{i}"), order) for i, order in enumerate(orders)]
+    if small:
+        rows = rows.coalesce(1).sortWithinPartitions(*by)
+    elif keys:
+        rows = rows.repartition(*key_names).sortWithinPartitions(*by)
+    else:
+        rows = rows.orderBy(*by)
+    return Arranged(rows.select(*names, *key_names), tuple(range(width, width + len(keys))))
+
+
+def _put_together(rows: DataFrame) -> DataFrame:
+    """Rows in tasks that have enough to do, in the order in which they came."""
+    numbered = rows.withColumn("place", F.monotonically_increasing_id())
+    together = numbered.hint("rebalance").sortWithinPartitions("place")
+    return together.drop("place")
+
+
+def _with_sort_values(
+    df: DataFrame, layout: WriteLayout, names: list[str]
+) -> tuple[DataFrame, list[SortOrder]]:
+    """The rows with columns called c0, c1, … and s0, s1, … with what they are sorted by."""
+    if layout.cluster:
+        rows = df.toDF(*names)
+        places = {column.name.lower(): i for i, column in enumerate(layout.columns)}
+        columns = [rows[f"c{places[name.lower()]}"] for name in layout.cluster]
+        values = [z_order(rows, columns), *columns]
+        made = rows.select("*", *(value.alias(f"s{i}") for i, value in enumerate(values)))
+        return made, [SortOrder("") for _ in values]
+    if not layout.sort:
+        # Names of columns may hold dots and quotes, which Spark would take for its own syntax.
+        return df.toDF(*names), []
+    own = [column.name for column in layout.columns]
+    rows = df.toDF(*own).select(
+        *(F.col(_quoted(name)).alias(new) for name, new in zip(own, names, strict=True)),
+        *(F.expr(order.expression).alias(f"s{i}") for i, order in enumerate(layout.sort)),
+    )
+    return rows, list(layout.sort)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _ordered(column: Column, order: SortOrder) -> Column:
+    if order.descending:
+        return column.desc_nulls_first() if order.nulls_first else column.desc_nulls_last()
+    return column.asc_nulls_first() if order.nulls_first else column.asc_nulls_last()
