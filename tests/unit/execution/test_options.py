@@ -9,7 +9,6 @@ from ducklake_spark.errors import (
     ReadOnlyLake,
     SchemaNotFound,
     TableNotFound,
-    TransactionError,
     UnknownOption,
 )
 from ducklake_spark.options import OPTIONS, find_option, parse_size
@@ -120,14 +119,6 @@ def test_inlining_is_refused_for_a_table_with_a_reserved_column(con):
     con.sql("CREATE TABLE marks (row_id INTEGER)")
     with pytest.raises(InvalidInput, match="row_id"):
         con.sql("CALL lake.set_option('data_inlining_row_limit', 5, table_name => 'marks')")
-
-
-def test_an_option_is_refused_inside_a_transaction(con):
-    con.sql("BEGIN")
-    with pytest.raises(TransactionError):
-        con.sql("CALL lake.set_option('auto_compact', false)")
-    con.sql("ROLLBACK")
-    assert stored(con, "auto_compact") == []
 
 
 def test_an_option_of_a_lake_attached_for_reading_is_refused(con, tmp_path):

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from ducklake_spark.model.entities import DataFile, PartitionField, PartitionSpec
+from ducklake_spark.model.partition import partition_value
 from ducklake_spark.model.predicate import (
     And,
     Comparison,
@@ -158,7 +159,7 @@ def test_parts_are_combined_as_sql_does():
 def in_partition(predicate, values, *, kind=DATE, spec=SPEC, **options) -> bool:
     file = a_file(**({"partition_id": 9} | options))
     return bool(
-        prune([file], predicate, {1: kind}, {}, spec=spec, partition_values={0: values}).kept
+        prune([file], predicate, {1: kind}, {}, specs={9: spec}, partition_values={0: values}).kept
     )
 
 
@@ -183,12 +184,21 @@ def test_a_month_alone_excludes_by_equality_only():
     assert in_partition(on(2024, 4, 1, ">"), ("3",), spec=spec)
 
 
-def test_the_year_of_a_timestamptz_is_that_of_its_writers_zone():
+def test_the_year_of_a_timestamptz_excludes_nothing():
+    """It is that of its writer's zone, and counted within its era."""
     spec = PartitionSpec(9, (PartitionField(1, "year"),))
     kind = ScalarType("timestamptz")
     moment = dt.datetime(2024, 1, 1, 2, tzinfo=dt.timezone.utc)
     assert in_partition(Comparison(1, "=", moment), ("2023",), kind=kind, spec=spec)
-    assert not in_partition(Comparison(1, "=", moment), ("2022",), kind=kind, spec=spec)
+    assert in_partition(Comparison(1, "=", moment), ("2022",), kind=kind, spec=spec)
+
+
+def test_a_nanosecond_before_1970_may_be_in_the_partition_of_1970():
+    spec = PartitionSpec(9, (PartitionField(1, "year"),))
+    kind = ScalarType("timestamp_ns")
+    last = Comparison(1, "=", "1969-12-31 23:59:59.999999999")
+    assert partition_value(-1, kind, "year") == "1970"
+    assert in_partition(last, ("1970",), kind=kind, spec=spec)
 
 
 def test_partition_values_count_for_files_of_that_spec_only():
@@ -236,7 +246,9 @@ def test_the_reasons_are_counted():
     files = [a_file(0, partition_id=9), a_file(1, partition_id=9), a_file(2)]
     stats = {i: {1: bounds("2024-03-01", "2024-03-05")} for i in range(3)}
     values = {0: ("2024", "3"), 1: ("2024", "4"), 2: ()}
-    result = prune(files, on(2024, 3, 9), {1: DATE}, stats, spec=SPEC, partition_values=values)
+    result = prune(
+        files, on(2024, 3, 9), {1: DATE}, stats, specs={9: SPEC}, partition_values=values
+    )
     assert result.kept == ()
     assert result.excluded == {"statistics": 2, "partition": 1}
 

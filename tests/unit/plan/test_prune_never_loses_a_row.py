@@ -79,7 +79,7 @@ class Case:
     kinds: dict
     files: dict  # file id -> rows
     stats: dict
-    spec: PartitionSpec | None
+    specs: dict  # file id -> the spec that it was written under
     partition_values: dict
     predicate: object
 
@@ -191,21 +191,18 @@ def cut(text):
 @st.composite
 def cases(draw):
     kinds = {c: draw(st.sampled_from(list(DOMAINS))) for c in COLUMNS}
-    spec, values = None, {}
-    if draw(st.booleans()):
-        fields = draw(
-            st.lists(
-                st.sampled_from(COLUMNS).flatmap(lambda c: transforms(c, kinds[c])),
-                min_size=1,
-                max_size=3,
-            )
-        )
-        spec = PartitionSpec(9, tuple(fields))
+    values, specs = {}, {}
+    fields = st.lists(
+        st.sampled_from(COLUMNS).flatmap(lambda c: transforms(c, kinds[c])), min_size=1, max_size=3
+    )
+    known = [None, *(PartitionSpec(9 + i, tuple(draw(fields))) for i in range(2))]
     rows = st.fixed_dictionaries({c: st.none() | DOMAINS[kinds[c]] for c in COLUMNS})
     files, stats = {}, {}
     for file_id in range(draw(st.integers(1, 4))):
         content = draw(st.lists(rows, min_size=1, max_size=4))
+        spec = draw(st.sampled_from(known))
         if spec is not None:
+            specs[file_id] = spec
             values[file_id] = keys_of(content[0], spec, kinds)
             content = [row for row in content if keys_of(row, spec, kinds) == values[file_id]]
         files[file_id] = content
@@ -214,7 +211,7 @@ def cases(draw):
             for c in COLUMNS
             if draw(st.integers(0, 5))
         }
-    return Case(kinds, files, stats, spec, values, draw(predicates(kinds)))
+    return Case(kinds, files, stats, specs, values, draw(predicates(kinds)))
 
 
 def transforms(column, kind):
@@ -246,13 +243,13 @@ def a_file(file_id, rows, spec):
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_a_file_with_a_matching_row_is_never_excluded(case):
-    files = [a_file(file_id, rows, case.spec) for file_id, rows in case.files.items()]
+    files = [a_file(file_id, rows, case.specs.get(file_id)) for file_id, rows in case.files.items()]
     result = prune(
         files,
         case.predicate,
         case.kinds,
         case.stats,
-        spec=case.spec,
+        specs={spec.partition_id: spec for spec in case.specs.values()},
         partition_values=case.partition_values,
     )
     kept = {file.data_file_id for file in result.kept}
