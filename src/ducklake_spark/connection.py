@@ -137,6 +137,30 @@ class Connection(Session):
         found = self.table_version(split_name(name), version=version, timestamp=moment)
         return read_table(self.spark, found, virtual_columns=tuple(virtual_columns))
 
+    def changes(
+        self,
+        name: str,
+        start: int | dt.datetime | str,
+        end: int | dt.datetime | str | None = None,
+        *,
+        kind: Literal["changes", "insertions", "deletions"] = "changes",
+    ) -> DataFrame:
+        """What was inserted into a table, deleted from it and updated, as a lazy DataFrame.
+
+        Its columns are ``snapshot_id``, ``rowid`` and ``change_type`` (insert, delete,
+        update_preimage, update_postimage), then those that the table has at the end.
+
+        Args:
+            name: ``table``, ``schema.table`` or ``lake.schema.table``; quote parts with dots.
+            start: the first snapshot, by its number or as the first not older than a moment.
+            end: the last snapshot, by its number or as the last not younger than a moment; by
+                default the newest.
+            kind: all changes; or only rows added or removed, which have no ``change_type``.
+        """
+        from ducklake_spark.execution.changes import read_feed
+
+        return read_feed(self, split_name(name), start, end, kind)
+
     def append(self, name: str, df: DataFrame) -> int:
         """Add the rows of a DataFrame to a table, columns matched by name. Returns how many."""
         from ducklake_spark.execution.defaults import default_columns

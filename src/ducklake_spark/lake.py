@@ -17,6 +17,7 @@ from ducklake_spark.catalog.snapshots import (
     load_latest_snapshot,
     load_snapshot_at_time,
     load_snapshot_at_version,
+    load_snapshot_since,
 )
 from ducklake_spark.catalog.state import CatalogState, load_state
 from ducklake_spark.catalog_db.connection import Database
@@ -74,6 +75,10 @@ class Lake:
         if timestamp is not None:
             return load_snapshot_at_time(self.db, timestamp)
         return self.latest()
+
+    def snapshot_since(self, moment: dt.datetime) -> Snapshot:
+        """The first snapshot that is not older than a moment."""
+        return load_snapshot_since(self.db, moment)
 
     def state_at(self, snapshot: Snapshot) -> CatalogState:
         """The objects that a snapshot shows."""

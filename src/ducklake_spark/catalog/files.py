@@ -18,15 +18,17 @@ from ducklake_spark.model.entities import (
 from ducklake_spark.model.paths import join
 from ducklake_spark.plan.prune import FileStats
 
-_DATA = (
+DATA_COLUMNS = (
     "d.data_file_id, d.path, d.path_is_relative, d.record_count, d.file_size_bytes, "
     "d.footer_size, d.row_id_start, d.begin_snapshot, d.partition_id, d.mapping_id, "
     "d.partial_max, d.encryption_key"
 )
-_DELETE = (
+DELETE_COLUMNS = (
     "x.delete_file_id, x.path, x.path_is_relative, x.format, x.delete_count, "
     "x.file_size_bytes, x.footer_size, x.begin_snapshot, x.partial_max, x.encryption_key"
 )
+
+_MOST_IDS = 500
 
 
 def load_files(
@@ -44,7 +46,7 @@ def load_files(
         The files, and (data file id, position) of rows deleted inside the metadata database.
     """
     rows = db.fetch(
-        f"SELECT {_DATA}, {_DELETE} FROM {db.table('ducklake_data_file')} d "
+        f"SELECT {DATA_COLUMNS}, {DELETE_COLUMNS} FROM {db.table('ducklake_data_file')} d "
         f"LEFT JOIN (SELECT * FROM {db.table('ducklake_delete_file')} "
         f"WHERE table_id = ? AND {visible_at()}) x ON x.data_file_id = d.data_file_id "
         f"WHERE d.table_id = ? AND {visible_at('d')} ORDER BY d.data_file_id",
@@ -52,7 +54,7 @@ def load_files(
     )
     positions = load_inlined_deletes(db, table_id, snapshot_id)
     hidden = Counter(file_id for file_id, _ in positions)
-    files = [_data_file(db, row, directory, hidden.get(row[0], 0)) for row in rows]
+    files = [read_data_file(db, row, directory, hidden.get(row[0], 0)) for row in rows]
     present = {file.data_file_id for file in files}
     # Deletes of files that later commits ended stay behind in the metadata database.
     return files, [position for position in positions if position[0] in present]
@@ -87,18 +89,19 @@ def load_dated_deletes(db: Database, table_id: int, snapshot_id: int) -> dict[in
 
 
 def load_file_stats(
-    db: Database, table_id: int, column_ids: Iterable[int]
+    db: Database, table_id: int, column_ids: Iterable[int], file_ids: Iterable[int] | None = None
 ) -> dict[int, dict[int, FileStats]]:
-    """Statistics of the given columns only, by file and column."""
+    """Statistics of the given columns only, by file and column; of all files or of some."""
     wanted = sorted(column_ids)
     if not wanted:
         return {}
     marks = ", ".join("?" for _ in wanted)
+    only, ids = _among(file_ids)
     rows = db.fetch(
         "SELECT data_file_id, column_id, value_count, null_count, min_value, max_value, "
         f"contains_nan FROM {db.table('ducklake_file_column_stats')} "
-        f"WHERE table_id = ? AND column_id IN ({marks})",
-        (table_id, *wanted),
+        f"WHERE table_id = ? AND column_id IN ({marks}){only}",
+        (table_id, *wanted, *ids),
     )
     stats: dict[int, dict[int, FileStats]] = defaultdict(dict)
     for file_id, column_id, value_count, null_count, low, high, nan in rows:
@@ -107,13 +110,24 @@ def load_file_stats(
     return dict(stats)
 
 
-def load_partition_values(db: Database, table_id: int) -> dict[int, tuple[str | None, ...]]:
-    """The partition values of every file that has some, in key order."""
+def _among(file_ids: Iterable[int] | None) -> tuple[str, tuple[int, ...]]:
+    """A further condition that keeps the given files; databases limit the number of parameters."""
+    ids = None if file_ids is None else tuple(file_ids)
+    if ids is None or not 0 < len(ids) <= _MOST_IDS:
+        return "", ()
+    return f" AND data_file_id IN ({', '.join('?' for _ in ids)})", ids
+
+
+def load_partition_values(
+    db: Database, table_id: int, file_ids: Iterable[int] | None = None
+) -> dict[int, tuple[str | None, ...]]:
+    """The partition values of every file that has some, in key order; of all files or of some."""
+    only, ids = _among(file_ids)
     rows = db.fetch(
         "SELECT data_file_id, partition_value FROM "
-        f"{db.table('ducklake_file_partition_value')} WHERE table_id = ? "
+        f"{db.table('ducklake_file_partition_value')} WHERE table_id = ?{only} "
         "ORDER BY data_file_id, partition_key_index",
-        (table_id,),
+        (table_id, *ids),
     )
     values: dict[int, list[str | None]] = defaultdict(list)
     for file_id, value in rows:
@@ -187,9 +201,10 @@ def load_file_paths(db: Database, table_id: int, snapshot_id: int, *, directory:
     }
 
 
-def _data_file(
+def read_data_file(
     db: Database, row: tuple[Any, ...], directory: str, inlined_deletes: int
 ) -> DataFile:
+    """The data file of a fetched row: DATA_COLUMNS, then DELETE_COLUMNS or nothing but NULL."""
     file_id, path, relative, count, size, footer, row_start, begin, *rest = row[:12]
     partition_id, mapping_id, partial_max, key = rest
     return DataFile(
@@ -204,12 +219,13 @@ def _data_file(
         mapping_id,
         partial_max,
         key,
-        _delete_file(db, row[12:], directory),
+        read_delete_file(db, row[12:], directory),
         inlined_deletes,
     )
 
 
-def _delete_file(db: Database, row: tuple[Any, ...], directory: str) -> DeleteFile | None:
+def read_delete_file(db: Database, row: tuple[Any, ...], directory: str) -> DeleteFile | None:
+    """The delete file of a fetched row of DELETE_COLUMNS; None when they are NULL."""
     if row[0] is None:
         return None
     delete_id, path, relative, kind, count, size, footer, begin, partial_max, key = row

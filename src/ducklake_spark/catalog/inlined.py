@@ -61,6 +61,35 @@ def evolve_row(values: Sequence[Any], before: Schema, after: Schema) -> tuple[An
     )
 
 
+@dataclass(frozen=True)
+class StoredRows:
+    """An inlined table, the texts to select from it, and what makes a row of the table of them."""
+
+    table: InlinedTable
+    columns: str
+    read: Callable[[Sequence[Any]], tuple[Any, ...]]
+
+
+def load_stored_rows(db: Database, table: TableEntry, history: ColumnHistory) -> list[StoredRows]:
+    """Every inlined table of a table, and how its rows are read with the columns of `table`."""
+    return [
+        _stored_rows(
+            db, inlined, history.schema_at(_load_version_snapshot(db, table, inlined)), table
+        )
+        for inlined in _load_inlined_tables(db, table.table_id)
+    ]
+
+
+def _stored_rows(
+    db: Database, inlined: InlinedTable, stored: Schema, table: TableEntry
+) -> StoredRows:
+    texts = [db.inlined_text(column.name, column.type) for column in stored.columns]
+    readers = [_reader(column, stored) for column in table.schema.columns]
+    return StoredRows(
+        inlined, ", ".join(texts), lambda values: tuple(read(values) for read in readers)
+    )
+
+
 def count_inlined_rows(db: Database, table_id: int, snapshot_id: int) -> int:
     """How many inlined rows a snapshot sees."""
     return sum(

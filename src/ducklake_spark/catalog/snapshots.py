@@ -83,6 +83,22 @@ def load_snapshot_at_time(db: Database, moment: dt.datetime) -> Snapshot:
     return read_snapshot(db, rows[0])
 
 
+def load_snapshot_since(db: Database, moment: dt.datetime) -> Snapshot:
+    """The oldest snapshot that is not older than `moment`; a naive time is taken as UTC."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=dt.timezone.utc)
+    rows = db.fetch(
+        f"SELECT {_COLUMNS} FROM {db.table('ducklake_snapshot')} "
+        f"WHERE NOT ({db.not_after('snapshot_time')}) ORDER BY snapshot_id LIMIT 1",
+        (moment - dt.timedelta(microseconds=1),),
+    )
+    if not rows:
+        raise SnapshotNotFound(
+            f"No snapshot found since {moment.isoformat(sep=' ')}.", hint=_available(db)
+        )
+    return read_snapshot(db, rows[0])
+
+
 def load_snapshots(db: Database) -> list[SnapshotRecord]:
     """Every snapshot that still exists, oldest first."""
     rows = db.fetch(

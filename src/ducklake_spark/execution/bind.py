@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from ducklake_spark.errors import DuckLakeError, InvalidInput, NotFound, NotSupported
+from ducklake_spark.execution.changes import call_change_function, is_change_function
 from ducklake_spark.execution.compute import compute
 from ducklake_spark.execution.counts import answer_counts
 from ducklake_spark.execution.functions import call_function
@@ -116,6 +117,9 @@ class _Binder(MacroFinder):
             lake, schema, macro = found
             tree = expand_table_macro(macro, call)
             frame = run_query(self.con, tree, self.context.inside(lake, schema.name))
+        elif is_change_function(call.parts):
+            changed, hidden = call_change_function(self.con, call, self.context.home)
+            return self._relation(changed, hidden=hidden)
         else:
             frame = call_function(self.con, call)
         return self._relation(frame)

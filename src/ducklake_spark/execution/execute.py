@@ -12,6 +12,7 @@ from ducklake_spark.errors import InvalidInput, NotFound, NotSupported
 from ducklake_spark.execution import alter, views
 from ducklake_spark.execution.bind import run_query
 from ducklake_spark.execution.change_rows import delete, truncate, update
+from ducklake_spark.execution.changes import call_change_function, is_change_function
 from ducklake_spark.execution.checkpoint import checkpoint
 from ducklake_spark.execution.copy import copy_from, copy_to
 from ducklake_spark.execution.copy_database import copy_database
@@ -39,6 +40,7 @@ from ducklake_spark.operations.system_tables import show_all_tables
 from ducklake_spark.result import Result
 from ducklake_spark.sql import statements as st
 from ducklake_spark.sql.parse import parse
+from ducklake_spark.sql.relations import TableFunctionCall
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -243,7 +245,10 @@ def _explain(con: Connection, s: st.Explain) -> RowSet:
     return RowSet((("explain_key", "VARCHAR"), ("explain_value", "VARCHAR")), ((key, text),))
 
 
-def _call(con: Connection, s: st.Call) -> RowSet:
+def _call(con: Connection, s: st.Call) -> DataFrame | RowSet:
+    if is_change_function(s.function):
+        call = TableFunctionCall(s.function, s.arguments, s.named)
+        return call_change_function(con, call, None)[0]
     return call_lake_function(con, s.function, s.arguments, s.named)
 
 

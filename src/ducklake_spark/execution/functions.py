@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from ducklake_spark.errors import FunctionNotFound, InvalidInput, NotSupported
+from ducklake_spark.errors import FunctionNotFound, InvalidInput
 from ducklake_spark.execution.compaction import COMPACTION_FUNCTIONS
 from ducklake_spark.execution.compute import compute_all
-from ducklake_spark.execution.lake_functions import LAKE_FUNCTIONS, NOT_YET
+from ducklake_spark.execution.lake_functions import LAKE_FUNCTIONS
 from ducklake_spark.execution.log_functions import LOG_FUNCTIONS
 from ducklake_spark.execution.pragmas import pragma_function
 from ducklake_spark.execution.readers import READERS, ask_parquet, glob_files
@@ -61,7 +61,7 @@ def call_lake_function(
     plain = name.removeprefix("ducklake_")
     function = LAKE_FUNCTIONS.get(plain) or COMPACTION_FUNCTIONS.get(plain)
     if function is None:
-        raise _unknown(parts, plain)
+        raise _unknown(parts)
     if name != plain and len(parts) == 1:
         if not arguments or not isinstance(arguments[0], str):
             raise InvalidInput(f"{name} needs the name of a lake as its first argument.")
@@ -71,12 +71,7 @@ def call_lake_function(
     return function(con, lake, arguments, {key.lower(): value for key, value in named.items()})
 
 
-def _unknown(parts: tuple[str, ...], plain: str) -> FunctionNotFound | NotSupported:
-    if plain in NOT_YET:
-        return NotSupported(
-            f"The function {'.'.join(parts)} is not supported yet.",
-            hint="DuckDB can do it on the same lake; see docs/compatibility.md.",
-        )
+def _unknown(parts: tuple[str, ...]) -> FunctionNotFound:
     known = [f"ducklake_{known}" for known in (*LAKE_FUNCTIONS, *COMPACTION_FUNCTIONS)]
     known += [*READERS, *LOG_FUNCTIONS, *PARQUET_QUESTIONS, "glob"]
     return FunctionNotFound.named(".".join(parts), where="this release", candidates=known)

@@ -156,12 +156,3 @@ LAKE_FUNCTIONS: Final[dict[str, Callable[[Connection, Lake, Arguments, Named], R
     **CLEANING_FUNCTIONS,
     "add_data_files": _add_data_files,
 }
-
-NOT_YET: Final = frozenset(
-    {
-        "table_changes",
-        "table_deletions",
-        "table_insertions",
-    }
-)
-"""Functions of the extension that come later."""

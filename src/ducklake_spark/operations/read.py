@@ -48,12 +48,14 @@ from ducklake_spark.spark.tags import tag_types
 class FileChoice:
     """Answers Spark's question which files a filter can match. Called from Spark's planner.
 
-    Statistics are read for the filter's columns only, and once for a DataFrame.
+    Statistics are read for the filter's columns only, and once for a DataFrame; with `is_part`
+    for these files only, because the table has others.
     """
 
     lake: Lake
     table: TableEntry
     files: Sequence[DataFile]
+    is_part: bool = False
     last: PruneResult | None = None
     _stats: dict[int, dict[int, FileStats]] = field(default_factory=dict)
     _loaded: set[int] = field(default_factory=set)
@@ -79,12 +81,13 @@ class FileChoice:
         if not missing or self.table.table_id < 0:
             return
         db = self.lake.db
-        for file_id, columns in load_file_stats(db, self.table.table_id, missing).items():
+        ids = [file.data_file_id for file in self.files] if self.is_part else None
+        for file_id, columns in load_file_stats(db, self.table.table_id, missing, ids).items():
             self._stats.setdefault(file_id, {}).update(columns)
         # Files stay divided as they were written, whatever the table's spec is now.
         divided = any(file.partition_id is not None for file in self.files)
         if divided and self._partition_values is None:
-            self._partition_values = load_partition_values(db, self.table.table_id)
+            self._partition_values = load_partition_values(db, self.table.table_id, ids)
             self._specs = load_partition_specs(db, self.table.table_id)
         self._loaded |= missing
 

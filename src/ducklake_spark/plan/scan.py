@@ -43,7 +43,7 @@ class Branch:
         files: the files.
         by_name: columns are found by name, as a name mapping says, and not by field id.
         deletes: some rows are deleted: by delete files, or by rows of the catalog.
-        later: some rows were added after the snapshot asked for.
+        later: some rows were added after the snapshot asked for, or before `ScanPlan.since`.
         hive: values of the columns that are in the path only, by file id, in column order.
     """
 
@@ -63,11 +63,15 @@ class Branch:
 
 @dataclass(frozen=True)
 class ScanPlan:
-    """All that a scan of one table at one snapshot reads from files."""
+    """All that a scan of one table at one snapshot reads from files.
+
+    `since` is set when only rows are wanted that this snapshot or a later one added.
+    """
 
     table: TableEntry
     snapshot_id: int
     branches: tuple[Branch, ...]
+    since: int | None = None
 
     @property
     def files(self) -> tuple[DataFile, ...]:
@@ -94,6 +98,7 @@ def plan_scan(
     changed_at: Iterable[int] | None = None,
     stored_types: StoredTypes | None = None,
     found_columns: FoundColumns | None = None,
+    since: int | None = None,
 ) -> ScanPlan:
     """Group `files` into branches.
 
@@ -109,6 +114,7 @@ def plan_scan(
             few files of a table with changed types of which the catalog does not tell.
         found_columns: reads the columns of files that others wrote from their footers. Asked only
             if the table has columns that may be kept in several ways.
+        since: leave out the rows that snapshots before this one added.
     """
     _check_types(table)
     history = load_history(table, schema_at, {file.begin_snapshot for file in files}, changed_at)
@@ -117,14 +123,16 @@ def plan_scan(
     groups: dict[tuple[int, bool, bool], list[DataFile]] = {}
     for file in files:
         _check_file(table, file)
-        later = file.partial_max is not None and file.partial_max > snapshot_id
+        later = file.partial_max is not None and (
+            file.partial_max > snapshot_id or (since is not None and file.begin_snapshot < since)
+        )
         deletes = file.delete_file is not None or file.inlined_deletes > 0
         groups.setdefault((planner.way(file), deletes, later), []).append(file)
     branches = tuple(
         _branch(planner.ways[way], members, deletes=deletes, later=later)
         for (way, deletes, later), members in groups.items()
     )
-    return ScanPlan(table, snapshot_id, branches)
+    return ScanPlan(table, snapshot_id, branches, since)
 
 
 def _branch(way: _Way, files: list[DataFile], *, deletes: bool, later: bool) -> Branch:

@@ -26,7 +26,7 @@ _POSITION_BITS: Final = 36
 _FILE_IDS: Final = 1 << 26
 
 # Found by name, as the reference does: files of other writers need not have ids.
-_DELETE_SCHEMA: Final = StructType(
+DELETE_SCHEMA: Final = StructType(
     [StructField("pos", LongType()), StructField("_ducklake_internal_snapshot_id", LongType())]
 )
 
@@ -88,7 +88,7 @@ def _positions(spark: SparkSession, plan: ScanPlan, branch: Branch) -> DataFrame
         if file.delete_file is not None
     )
     constants = StructType([StructField(name, LongType()) for name in (_DELETED_FILE, _LAST)])
-    source = RelationSource(label, _DELETE_SCHEMA, constants, files)
+    source = RelationSource(label, DELETE_SCHEMA, constants, files)
     rows = build_relation(spark, source)
     since, last = F.col("_ducklake_internal_snapshot_id"), F.col(_LAST)
     missing = F.raise_error(F.lit(f"A position in {label} is missing.")).cast("bigint")

@@ -20,6 +20,9 @@ SNAPSHOT: Final = "__ducklake_snapshot"
 # The id that a row keeps when it is changed; NULL for one of the open transaction.
 KEPT_ROW_ID: Final = "__ducklake_kept_row_id"
 
+# The snapshot that added a row.
+ADDED_AT: Final = "__ducklake_added_at"
+
 # What tells a row of a table apart from all others: see `operations.row_changes`.
 IDENTITY_TYPES: Final = {FILE_ID: "int64", POSITION: "int64", KEPT_ROW_ID: "int64"}
 

@@ -25,6 +25,7 @@ from ducklake_spark.spark.arrow_scan import read_with_arrow
 from ducklake_spark.spark.deletes import hide_deleted
 from ducklake_spark.spark.filters import FilterColumn
 from ducklake_spark.spark.internal import (
+    ADDED_AT,
     BEGIN,
     FILE_ID,
     IDENTITY_TYPES,
@@ -55,7 +56,7 @@ from ducklake_spark.spark.storage import (
     storage_field,
 )
 
-_TYPES: Final = VIRTUAL_TYPES | IDENTITY_TYPES
+_TYPES: Final = VIRTUAL_TYPES | IDENTITY_TYPES | {ADDED_AT: "int64"}
 _CONSTANTS: Final = StructType(
     [StructField(name, LongType()) for name in (FILE_ID, ROW_START, BEGIN)]
 )
@@ -79,7 +80,7 @@ def scan(
         inlined: rows that live in the catalog, as frames of the very same columns.
         inlined_deletes: (data file id, position) of rows that the catalog says are deleted.
         virtual_columns: of rowid, snapshot_id, filename, file_row_number, file_index, and of
-            those that tell rows apart, `IDENTITY_TYPES`.
+            those that tell rows apart, `IDENTITY_TYPES` and `ADDED_AT`.
     """
     _check_virtual(virtual_columns)
     chosen = _remembering(choose)
@@ -132,7 +133,10 @@ class _Context:
 
     @property
     def label(self) -> str:
-        return f'table "{self.plan.table.name}" at snapshot {self.plan.snapshot_id}'
+        at = f"at snapshot {self.plan.snapshot_id}"
+        if self.plan.since is not None:
+            at = f"from snapshot {self.plan.since} to {self.plan.snapshot_id}"
+        return f'table "{self.plan.table.name}" {at}'
 
     def read(self, branch: Branch) -> DataFrame:
         """The rows of one branch, with the columns of the scan."""
@@ -180,7 +184,7 @@ class _Context:
         wanted = []
         if {"rowid", KEPT_ROW_ID} & set(self.virtual):
             wanted.append((ROW_ID, ROW_ID_FIELD))
-        if branch.later or "snapshot_id" in self.virtual:
+        if branch.later or {"snapshot_id", ADDED_AT} & set(self.virtual):
             wanted.append((SNAPSHOT, SNAPSHOT_FIELD))
         return [
             StructField(name, LongType(), True, {} if branch.by_name else {FIELD_ID: field_id})
@@ -224,6 +228,8 @@ class _Context:
                 return F.coalesce(F.col(SNAPSHOT), F.col(BEGIN))
             case "file_row_number":
                 return F.col(POSITION)
+            case _ if name == ADDED_AT:
+                return self._virtual("snapshot_id")
             case _ if name in (FILE_ID, POSITION):
                 return F.col(name)
             case _ if name == KEPT_ROW_ID:
@@ -253,7 +259,10 @@ def _visible(plan: ScanPlan) -> SparkColumn:
     )
     unknown = F.raise_error(F.lit(reason)).cast("boolean")
     snapshot = F.col(SNAPSHOT)
-    return F.when(snapshot.isNull(), unknown).otherwise(snapshot <= plan.snapshot_id)
+    wanted = snapshot <= plan.snapshot_id
+    if plan.since is not None:
+        wanted &= snapshot >= plan.since
+    return F.when(snapshot.isNull(), unknown).otherwise(wanted)
 
 
 def _hive_column(column: Column) -> Column:

@@ -41,6 +41,8 @@ class TableReference:
 class TableFunctionCall:
     """A function in FROM. Constants are Python values, other arguments trees.
 
+    `virtual_columns` are as those of a `TableReference`: most functions have none.
+
     ``FROM (DESCRIBE t)`` is the function ``describe`` whose argument is the statement's text;
     ``SHOW`` and ``SUMMARIZE`` likewise.
     """
@@ -49,6 +51,7 @@ class TableFunctionCall:
     arguments: tuple[object, ...] = ()
     named: Mapping[str, object] = field(default_factory=dict)
     text: str = ""
+    virtual_columns: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

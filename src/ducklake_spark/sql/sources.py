@@ -123,11 +123,12 @@ def _with_joins(source: exp.Expr) -> Iterator[exp.Expr]:
 def _resolve(table: exp.Table, parts: tuple[str, ...], alias: str, resolve: Resolver) -> Relation:
     text = exp.Table(**{k: v for k, v in table.args.items() if k in ("this", "db", "catalog")})
     shown = text.sql(dialect="duckdb")
+    mentioned = _mentioned(table, alias)
     if isinstance(table.this, exp.Func):
         arguments, named = _arguments(table.this)
-        answer = resolve.table_function(TableFunctionCall(parts, arguments, named, shown))
+        call = TableFunctionCall(parts, arguments, named, shown, mentioned)
+        answer = resolve.table_function(call)
         return answer if isinstance(answer, Relation) else Relation(answer)
-    mentioned = _mentioned(table, alias)
     answer = resolve.table(TableReference(parts, _at(table), mentioned, shown))
     return answer if isinstance(answer, Relation) else Relation(answer, hidden=mentioned)
 
