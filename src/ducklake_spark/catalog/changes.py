@@ -14,7 +14,7 @@ from ducklake_spark.catalog.files import (
     read_data_file,
     read_delete_file,
 )
-from ducklake_spark.catalog.inlined import InlinedRow, StoredRows, load_stored_rows
+from ducklake_spark.catalog.inlined import InlinedRow, InlinedSource, load_inlined_sources
 from ducklake_spark.catalog_db.connection import Database, Statement
 from ducklake_spark.model.entities import DeleteFile, TableEntry
 from ducklake_spark.plan.changes import ChangedFile
@@ -51,7 +51,7 @@ def load_changes(
     """Load what concerns the range, all of it from one state of the metadata database."""
     name = f"ducklake_inlined_delete_{table.table_id}"
     inlined_deletes = name if db.has_table(name) else None
-    stored = load_stored_rows(db, table, history)
+    stored = load_inlined_sources(db, table, history)
     condition = _changed_files(db, table.table_id, start, end, inlined_deletes)
     log, first_id, data, deletes, *rest = db.fetch_batch(
         [
@@ -142,7 +142,7 @@ def _position_query(db: Database, name: str, changed: Statement, end: int) -> St
     )
 
 
-def _row_query(db: Database, rows: StoredRows, start: int, end: int) -> Statement:
+def _row_query(db: Database, rows: InlinedSource, start: int, end: int) -> Statement:
     return Statement(
         f"SELECT row_id, begin_snapshot, end_snapshot, {rows.columns} FROM "
         f"{db.table(rows.table.table_name)} WHERE (begin_snapshot >= ? AND begin_snapshot <= ?) "
@@ -178,7 +178,10 @@ def _changed(
 
 
 def _changed_rows(
-    stored: Sequence[StoredRows], fetched: Sequence[Sequence[tuple[Any, ...]]], start: int, end: int
+    stored: Sequence[InlinedSource],
+    fetched: Sequence[Sequence[tuple[Any, ...]]],
+    start: int,
+    end: int,
 ) -> tuple[tuple[InlinedRow, ...], tuple[InlinedRow, ...]]:
     inserted: list[InlinedRow] = []
     deleted: list[InlinedRow] = []

@@ -62,30 +62,29 @@ def evolve_row(values: Sequence[Any], before: Schema, after: Schema) -> tuple[An
 
 
 @dataclass(frozen=True)
-class StoredRows:
-    """An inlined table, the texts to select from it, and what makes a row of the table of them."""
+class InlinedSource:
+    """A table of inlined rows, the texts to select of it, and what makes the table's row of them."""
 
     table: InlinedTable
     columns: str
     read: Callable[[Sequence[Any]], tuple[Any, ...]]
 
 
-def load_stored_rows(db: Database, table: TableEntry, history: ColumnHistory) -> list[StoredRows]:
-    """Every inlined table of a table, and how its rows are read with the columns of `table`."""
-    return [
-        _stored_rows(
-            db, inlined, history.schema_at(_load_version_snapshot(db, table, inlined)), table
-        )
-        for inlined in _load_inlined_tables(db, table.table_id)
-    ]
+def load_inlined_sources(
+    db: Database, table: TableEntry, history: ColumnHistory
+) -> list[InlinedSource]:
+    """Where all inlined rows of a table are, and how they are read with the columns of `table`."""
+    sources = []
+    for inlined in load_inlined_tables(db, table.table_id):
+        stored = history.schema_at(load_version_snapshot(db, table, inlined))
+        sources.append(_source(db, inlined, stored, table.schema))
+    return sources
 
 
-def _stored_rows(
-    db: Database, inlined: InlinedTable, stored: Schema, table: TableEntry
-) -> StoredRows:
+def _source(db: Database, inlined: InlinedTable, stored: Schema, wanted: Schema) -> InlinedSource:
     texts = [db.inlined_text(column.name, column.type) for column in stored.columns]
-    readers = [_reader(column, stored) for column in table.schema.columns]
-    return StoredRows(
+    readers = [_reader(column, stored) for column in wanted.columns]
+    return InlinedSource(
         inlined, ", ".join(texts), lambda values: tuple(read(values) for read in readers)
     )
 

@@ -25,7 +25,7 @@ from ducklake_spark.plan.changes import (
     check_deletes,
     plan_changes,
 )
-from ducklake_spark.plan.scan import plan_scan
+from ducklake_spark.plan.scan import only_since, plan_scan
 from ducklake_spark.spark.changes import (
     CHANGE_TYPE,
     CHANGED_AT,
@@ -36,6 +36,7 @@ from ducklake_spark.spark.changes import (
     only_ended,
     quoted,
     with_change_type,
+    without_rewritten,
     without_undone,
 )
 from ducklake_spark.spark.internal import (
@@ -141,6 +142,8 @@ class _Feed:
 
     def _inserted(self, group: InsertedFiles) -> DataFrame:
         frame = self._scan(group.files, since=self.plan.start)
+        if group.is_mixed and self.plan.rewrites:
+            frame = without_rewritten(frame, self.plan.rewrites)
         if group.undone:
             frame = without_undone(frame, self._positions(group.files))
         return self._plain(added(frame))
@@ -170,8 +173,9 @@ class _Feed:
             changed_at=history.changes,
             stored_types=load_stored_types,
             found_columns=load_found_columns,
-            since=since,
         )
+        if since is not None:
+            plan = only_since(plan, since)
         choose = FileChoice(version.lake, version.table, files, is_part=True)
         virtual = (*self.facts, *IDENTITY_TYPES, ADDED_AT)
         return scan(self.spark, plan, choose, virtual_columns=virtual)

@@ -76,6 +76,11 @@ class InsertedFiles:
     paired: bool
     undone: bool
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether some files hold rows of several snapshots."""
+        return any(changed.file.partial_max is not None for changed in self.files)
+
 
 @dataclass(frozen=True)
 class DeletedFiles:
@@ -99,7 +104,7 @@ class ChangePlan:
     start: int
     end: int
     files: tuple[ChangedFile, ...]
-    rewrites: frozenset[int]  # snapshots whose files only replaced others
+    rewrites: frozenset[int]  # snapshots that only replaced files; merged files have their rows
     first_file_id: int  # files with smaller ids were made before `start`
     inserted_rows: frozenset[int]  # snapshots that added rows to the metadata database
     deleted_rows: frozenset[int]  # snapshots that removed such rows
@@ -142,11 +147,10 @@ class ChangePlan:
         return Spans([*files, *((s, s) for s in self.deleted_rows)])
 
     def _is_inserted(self, changed: ChangedFile) -> bool:
-        first = changed.file.begin_snapshot
-        if first in self.rewrites and changed.file.partial_max is None:
-            return False
-        is_vain = changed.end_snapshot == first  # came and went in one commit
-        return not is_vain and first <= self.end and changed.last_snapshot >= self.start
+        first, last = changed.file.begin_snapshot, changed.last_snapshot
+        if first == last and (first in self.rewrites or first == changed.end_snapshot):
+            return False  # it replaced others, or came and went in one commit
+        return first <= self.end and last >= self.start
 
     def _added(self, changed: ChangedFile) -> tuple[int, int]:
         first = max(changed.file.begin_snapshot, self.start)

@@ -98,7 +98,6 @@ def plan_scan(
     changed_at: Iterable[int] | None = None,
     stored_types: StoredTypes | None = None,
     found_columns: FoundColumns | None = None,
-    since: int | None = None,
 ) -> ScanPlan:
     """Group `files` into branches.
 
@@ -114,7 +113,6 @@ def plan_scan(
             few files of a table with changed types of which the catalog does not tell.
         found_columns: reads the columns of files that others wrote from their footers. Asked only
             if the table has columns that may be kept in several ways.
-        since: leave out the rows that snapshots before this one added.
     """
     _check_types(table)
     history = load_history(table, schema_at, {file.begin_snapshot for file in files}, changed_at)
@@ -123,16 +121,32 @@ def plan_scan(
     groups: dict[tuple[int, bool, bool], list[DataFile]] = {}
     for file in files:
         _check_file(table, file)
-        later = file.partial_max is not None and (
-            file.partial_max > snapshot_id or (since is not None and file.begin_snapshot < since)
-        )
+        later = file.partial_max is not None and file.partial_max > snapshot_id
         deletes = file.delete_file is not None or file.inlined_deletes > 0
         groups.setdefault((planner.way(file), deletes, later), []).append(file)
     branches = tuple(
         _branch(planner.ways[way], members, deletes=deletes, later=later)
         for (way, deletes, later), members in groups.items()
     )
-    return ScanPlan(table, snapshot_id, branches, since)
+    return ScanPlan(table, snapshot_id, branches)
+
+
+def only_since(plan: ScanPlan, since: int) -> ScanPlan:
+    """The same scan, but only of the rows that snapshot `since` or a later one added."""
+    branches: list[Branch] = []
+    for branch in plan.branches:
+        for older in (False, True):
+            files = tuple(file for file in branch.files if _has_older(file, since) == older)
+            ids = {file.data_file_id for file in files}
+            hive = tuple(pair for pair in branch.hive if pair[0] in ids)
+            if files:
+                later = branch.later or older
+                branches.append(replace(branch, files=files, later=later, hive=hive))
+    return replace(plan, branches=tuple(branches), since=since)
+
+
+def _has_older(file: DataFile, since: int) -> bool:
+    return file.partial_max is not None and file.begin_snapshot < since
 
 
 def _branch(way: _Way, files: list[DataFile], *, deletes: bool, later: bool) -> Branch:

@@ -7,7 +7,7 @@ under internal names.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -53,6 +53,11 @@ def without_undone(frame: DataFrame, positions: Positions | None) -> DataFrame:
 def added(frame: DataFrame) -> DataFrame:
     """The rows of `frame` as changes of the snapshots that added them."""
     return frame.withColumnRenamed(ADDED_AT, CHANGED_AT)
+
+
+def without_rewritten(frame: DataFrame, rewrites: Collection[int]) -> DataFrame:
+    """The rows of `frame` that came with other snapshots than those that only replaced files."""
+    return frame.where(~F.col(ADDED_AT).isin(sorted(rewrites)))
 
 
 def only_deleted(frame: DataFrame, positions: Positions | None, start: int, end: int) -> DataFrame:

@@ -139,3 +139,10 @@ def test_a_rewrite_shows_nothing_when_the_range_begins_with_it():
 def test_delete_files_that_cannot_be_read_are_refused(delete):
     with pytest.raises(NotSupported, match="50-delete"):
         check_deletes("t", [a_file(1, 1, deletes=[delete])])
+
+
+def test_merged_files_are_read_when_not_all_of_their_rows_are_of_a_rewrite():
+    merged = a_file(1, 5, row_id_start=None, partial_max=5)
+    later = a_file(2, 5, row_id_start=None, partial_max=6)
+    found = plan(merged, later, start=5, end=6, rewrites=[5])
+    assert [(ids([group]), group.is_mixed) for group in found.insertions] == [([2], True)]
