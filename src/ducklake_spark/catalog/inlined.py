@@ -63,7 +63,7 @@ def evolve_row(values: Sequence[Any], before: Schema, after: Schema) -> tuple[An
 
 @dataclass(frozen=True)
 class InlinedSource:
-    """A table of inlined rows, the texts to select of it, and what makes the table's row of them."""
+    """A table of inlined rows, the texts to select of it, and what makes a row of them."""
 
     table: InlinedTable
     columns: str
