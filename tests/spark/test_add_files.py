@@ -73,6 +73,15 @@ def test_a_file_is_added_to_a_table_once(con, tmp_path):
         con.add_files("t", f"{tmp_path}/nothing/*.parquet")
 
 
+def test_a_struct_of_which_a_file_has_no_field_is_no_null(con, tmp_path):
+    data = pa.table({"s": pa.array([{"other": 1}, None])})
+    pq.write_table(data, tmp_path / "f.parquet")
+    con.sql("CREATE TABLE s(s STRUCT(p INTEGER))")
+    options = {"allow_missing": True, "ignore_extra_columns": True}
+    con.add_files("s", f"{tmp_path}/f.parquet", **options)
+    assert [row.s for row in con.table("s").collect()] == [(None,), None]
+
+
 def test_names_that_no_lake_has_are_sparks_own(con, spark):
     spark.range(3).createOrReplaceTempView("only_in_spark")
     spark.range(5).createOrReplaceTempView("t")

@@ -122,7 +122,10 @@ def read_by_name(
         return ColumnRead(column, None)
     if entry.is_partition:
         return ColumnRead(column, None, hive=entry.source_name)
-    return ColumnRead(column, _renamed(_stored(column, types), entry, types))
+    stored = _renamed(_stored(column, types), entry, types)
+    # A struct of which a file has no field: the JVM's reader could not tell it from a NULL.
+    bare = any(node.type_name.lower() == "struct" and not node.children for node in stored.walk())
+    return ColumnRead(column, stored, only_arrow=bare)
 
 
 def read_by_footer(
@@ -136,7 +139,7 @@ def read_by_footer(
     if source is None:
         return ColumnRead(column, None)
     stored, only_arrow = _as_found(read.stored, source)
-    return replace(read, stored=stored, only_arrow=only_arrow)
+    return replace(read, stored=stored, only_arrow=only_arrow or read.only_arrow)
 
 
 def _find(name: str, found: Sequence[FileColumn]) -> FileColumn | None:
