@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
@@ -12,19 +12,16 @@ from typing import Any, Literal
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from ducklake_spark.errors import InvalidInput
-from ducklake_spark.lake import Lake
+from ducklake_spark.maintenance import Maintenance
 from ducklake_spark.model.names import split_name
 from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.operations.add_files import AddOptions, add_files
 from ducklake_spark.operations.append import append
-from ducklake_spark.operations.cleanup import cleanup_old_files
-from ducklake_spark.operations.describe import RowSet, snapshots
+from ducklake_spark.operations.describe import snapshots
 from ducklake_spark.operations.objects import NewColumn, create_table
-from ducklake_spark.operations.orphans import delete_orphaned_files
 from ducklake_spark.operations.progress import Progress
 from ducklake_spark.operations.read import read_table
 from ducklake_spark.result import Result
-from ducklake_spark.session import Session
 from ducklake_spark.spark.align import align_by_name
 from ducklake_spark.spark.session import find_session, prepare_session
 from ducklake_spark.spark.tags import type_of_field
@@ -49,7 +46,7 @@ def connect(
     return con
 
 
-class Connection(Session):
+class Connection(Maintenance):
     """One user's view of any number of lakes, with a transaction of its own.
 
     Outside `transaction` (or BEGIN) every statement commits by itself.
@@ -261,176 +258,11 @@ class Connection(Session):
         found = self.lake(lake) if lake else self.current_lake()
         return self.result(snapshots(found)).frame
 
-    def expire_snapshots(
-        self,
-        *,
-        versions: Sequence[int] | None = None,
-        older_than: dt.datetime | str | None = None,
-        dry_run: bool = False,
-        lake: str | None = None,
-    ) -> Result:
-        """Forget old snapshots, but never the newest; returns those that are gone.
-
-        Args:
-            versions: their numbers; or else
-            older_than: all that are older than this moment. With neither, the option
-                expire_older_than decides; if it is not set, nothing happens.
-            dry_run: only tell which they would be.
-            lake: which lake, if not the one in use.
-        """
-        from ducklake_spark.execution.cleaning_functions import expire
-
-        found = self.lake(lake) if lake else self.current_lake()
-        return self.result(expire(self, found, versions, older_than, dry_run=dry_run))
-
-    def cleanup_old_files(
-        self,
-        *,
-        older_than: dt.datetime | str | None = None,
-        cleanup_all: bool = False,
-        dry_run: bool = False,
-        lake: str | None = None,
-        progress: Callable[[int, int | None], None] | None = None,
-    ) -> Result:
-        """Remove files that no snapshot needs any more; returns their paths.
-
-        Args:
-            older_than: those that were scheduled before this moment, by default before the time
-                that the option delete_older_than says, else two days ago.
-            cleanup_all: all of them. Queries that still read them fail.
-            dry_run: only tell which they would be.
-            lake: which lake, if not the one in use.
-            progress: called with the number of files done and of all.
-        """
-        from ducklake_spark.execution.cleaning_functions import clean
-
-        found = self.lake(lake) if lake else self.current_lake()
-        limit = {"older_than": older_than, "cleanup_all": cleanup_all, "dry_run": dry_run}
-        return self.result(clean(self, found, cleanup_old_files, limit, progress))
-
-    def delete_orphaned_files(
-        self,
-        *,
-        older_than: dt.datetime | str | None = None,
-        cleanup_all: bool = False,
-        dry_run: bool = False,
-        lake: str | None = None,
-        progress: Callable[[int, int | None], None] | None = None,
-    ) -> Result:
-        """Remove files below the data path that no lake knows; returns their paths.
-
-        Args:
-            older_than: those last changed before this moment, by default before the time that the
-                option delete_older_than says, else two days ago.
-            cleanup_all: all of them. Only safe while nobody writes to the lake.
-            dry_run: only tell which they would be.
-            lake: which lake, if not the one in use.
-            progress: called with the number of files done, and None.
-        """
-        from ducklake_spark.execution.cleaning_functions import clean
-
-        found = self.lake(lake) if lake else self.current_lake()
-        limit = {"older_than": older_than, "cleanup_all": cleanup_all, "dry_run": dry_run}
-        return self.result(clean(self, found, delete_orphaned_files, limit, progress))
-
-    def flush_inlined_data(
-        self,
-        table: str | None = None,
-        *,
-        schema: str | None = None,
-        lake: str | None = None,
-        progress: Progress | None = None,
-    ) -> Result:
-        """Move rows and deletes from the metadata database to files; see docs/maintenance.md.
-
-        Args:
-            table: one table; None for all of the schema, or of the lake.
-            schema: where the tables are.
-            lake: by default the one in use.
-            progress: called with how many of how many steps are done.
-        """
-        from ducklake_spark.execution.compaction import flush
-
-        return self.result(flush(self, self._lake(lake), (schema, table), progress))
-
-    def merge_adjacent_files(
-        self,
-        table: str | None = None,
-        *,
-        schema: str | None = None,
-        lake: str | None = None,
-        min_file_size: int | None = None,
-        max_file_size: int | None = None,
-        max_compacted_files: int | None = None,
-        progress: Progress | None = None,
-    ) -> Result:
-        """Merge small files into large ones, which show every snapshot what it saw.
-
-        Args:
-            table: one table; None for all of the schema, or of the lake.
-            schema: where the tables are.
-            lake: by default the one in use.
-            min_file_size: smaller files are left alone; bytes.
-            max_file_size: files as large as this are left alone; bytes.
-            max_compacted_files: how many files are made of one table at most.
-            progress: called with how many of how many steps are done.
-        """
-        from ducklake_spark.execution.compaction import merge
-        from ducklake_spark.operations.merge_adjacent_files import MergeLimits
-
-        limits = MergeLimits(min_file_size, max_file_size, max_compacted_files)
-        return self.result(merge(self, self._lake(lake), (schema, table), limits, progress))
-
-    def rewrite_data_files(
-        self,
-        table: str | None = None,
-        *,
-        schema: str | None = None,
-        lake: str | None = None,
-        delete_threshold: float | None = None,
-        progress: Progress | None = None,
-    ) -> Result:
-        """Write files again of which a large part is deleted, without the deleted rows.
-
-        Args:
-            table: one table; None for all of the schema, or of the lake.
-            schema: where the tables are.
-            lake: by default the one in use.
-            delete_threshold: the part of a file that must be deleted, from 0 to 1.
-            progress: called with how many of how many steps are done.
-        """
-        from ducklake_spark.execution.compaction import rewrite
-
-        place = (schema, table)
-        return self.result(rewrite(self, self._lake(lake), place, delete_threshold, progress))
-
     def checkpoint(self, lake: str | None = None, *, progress: Progress | None = None) -> None:
         """Run all maintenance of a lake, as CHECKPOINT does."""
         from ducklake_spark.execution.checkpoint import maintain
 
         maintain(self, self._lake(lake), progress)
-
-    def check(
-        self,
-        lake: str | None = None,
-        *,
-        progress: Progress | None = None,
-    ) -> Result:
-        """Verify a lake from its catalog to its bytes; no rows if all is well.
-
-        Each row is one finding: severity, check, object, path and detail. Every file is read
-        once, by Spark's tasks. See docs/reference/check.md for the list of checks.
-
-        Args:
-            lake: which lake, if not the one in use.
-            progress: called with the number of files done and of all.
-        """
-        from ducklake_spark.execution.cleaning_functions import check
-
-        return self.result(check(self, self._lake(lake), progress))
-
-    def _lake(self, name: str | None) -> Lake:
-        return self.lake(name) if name else self.current_lake()
 
     def sql(
         self,
@@ -453,10 +285,6 @@ class Connection(Session):
         from ducklake_spark.execution.execute import explain
 
         return explain(self, text)
-
-    def result(self, rows: RowSet) -> Result:
-        """Rows of the driver as the outcome of a statement."""
-        return Result(rows.columns, rows.rows, lambda: self.spark)
 
     def close(self) -> None:
         """Roll back what is open and let go of all lakes. Ends only a Spark that it started."""

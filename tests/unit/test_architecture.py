@@ -45,7 +45,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     ),
 }
 # The faces stand on top and may import everything below them.
-FACES = {"", "connection", "session"}
+FACES = {"", "connection", "maintenance", "session"}
 
 DRIVERS = {"duckdb", "psycopg", "pymysql"}
 TASK_SIDE = ("model", "plan", "parquet")

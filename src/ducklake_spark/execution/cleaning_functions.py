@@ -21,12 +21,14 @@ from ducklake_spark.options import parse_boolean
 from ducklake_spark.spark.verify import verify_files
 
 if TYPE_CHECKING:
-    from ducklake_spark.connection import Connection
+    from ducklake_spark.maintenance import Maintenance
 
 Removal = Callable[..., RowSet]
 
 
-def expire(con: Connection, lake: Lake, versions: Any, older_than: Any, *, dry_run: bool) -> RowSet:
+def expire(
+    con: Maintenance, lake: Lake, versions: Any, older_than: Any, *, dry_run: bool
+) -> RowSet:
     """Expire snapshots of a lake."""
     _check_no_transaction(con, "expire snapshots", dry_run=dry_run)
     return expire_snapshots(
@@ -39,7 +41,7 @@ def expire(con: Connection, lake: Lake, versions: Any, older_than: Any, *, dry_r
 
 
 def clean(
-    con: Connection,
+    con: Maintenance,
     lake: Lake,
     remove: Removal,
     limit: Mapping[str, Any],
@@ -59,7 +61,7 @@ def clean(
     )
 
 
-def _check_no_transaction(con: Connection, action: str, *, dry_run: bool) -> None:
+def _check_no_transaction(con: Maintenance, action: str, *, dry_run: bool) -> None:
     if con.in_transaction and not dry_run:
         # A ROLLBACK could not take it back.
         raise TransactionError(
@@ -107,7 +109,7 @@ def _named(
 
 
 def _expire(
-    con: Connection, lake: Lake, arguments: tuple[Any, ...], named: dict[str, Any]
+    con: Maintenance, lake: Lake, arguments: tuple[Any, ...], named: dict[str, Any]
 ) -> RowSet:
     function = "ducklake_expire_snapshots"
     values = _named(function, arguments, named, "versions", "older_than", "dry_run")
@@ -122,7 +124,7 @@ def _expire(
 
 def _cleaning(function: str, remove: Removal) -> Callable[..., RowSet]:
     def call(
-        con: Connection, lake: Lake, arguments: tuple[Any, ...], named: dict[str, Any]
+        con: Maintenance, lake: Lake, arguments: tuple[Any, ...], named: dict[str, Any]
     ) -> RowSet:
         known = ("cleanup_all", "older_than", "dry_run")
         return clean(con, lake, remove, _named(function, arguments, named, *known))
@@ -130,14 +132,14 @@ def _cleaning(function: str, remove: Removal) -> Callable[..., RowSet]:
     return call
 
 
-def check(con: Connection, lake: Lake, progress: Progress | None = None) -> RowSet:
+def check(con: Maintenance, lake: Lake, progress: Progress | None = None) -> RowSet:
     """Verify a lake; files are read by Spark's tasks."""
     others = [other for other in con.lakes.values() if other is not lake]
     return check_lake(lake, partial(verify_files, con.spark), others=others, progress=progress)
 
 
 def _check(
-    con: Connection, lake: Lake, arguments: tuple[Any, ...], named: dict[str, Any]
+    con: Maintenance, lake: Lake, arguments: tuple[Any, ...], named: dict[str, Any]
 ) -> RowSet:
     if arguments or named:
         raise InvalidInput("ducklake_check takes a lake, and nothing else.")

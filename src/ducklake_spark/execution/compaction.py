@@ -18,7 +18,7 @@ from ducklake_spark.options import parse_count, parse_size
 from ducklake_spark.spark.rewrite import rewrite_groups
 
 if TYPE_CHECKING:
-    from ducklake_spark.connection import Connection
+    from ducklake_spark.maintenance import Maintenance
 
 Arguments = tuple[Any, ...]
 Named = dict[str, Any]
@@ -26,7 +26,7 @@ Place = tuple[str | None, str | None]
 """Schema and table; None for all."""
 
 
-def flush(con: Connection, lake: Lake, place: Place, progress: Progress | None = None) -> RowSet:
+def flush(con: Maintenance, lake: Lake, place: Place, progress: Progress | None = None) -> RowSet:
     """Move inlined rows and deletes of one table, a schema or the whole lake to files."""
     told = progress_for(progress, "Flushing")
     with con.writing(lake, "flush inlined data") as tx:
@@ -35,7 +35,7 @@ def flush(con: Connection, lake: Lake, place: Place, progress: Progress | None =
 
 
 def merge(
-    con: Connection,
+    con: Maintenance,
     lake: Lake,
     place: Place,
     limits: MergeLimits,
@@ -56,7 +56,7 @@ def merge(
 
 
 def rewrite(
-    con: Connection,
+    con: Maintenance,
     lake: Lake,
     place: Place,
     delete_threshold: float | None,
@@ -82,7 +82,7 @@ def _rows(done: Compacted) -> RowSet:
     return done.rows
 
 
-def _tables(con: Connection, lake: Lake, tx: Transaction, place: Place) -> list[TableFiles]:
+def _tables(con: Maintenance, lake: Lake, tx: Transaction, place: Place) -> list[TableFiles]:
     """The tables that are meant, but for those that say auto_compact = false."""
     schema_name, name = place
     if name is not None:
@@ -103,20 +103,20 @@ def _tables(con: Connection, lake: Lake, tx: Transaction, place: Place) -> list[
 # --- as functions of SQL -------------------------------------------------------------------------
 
 
-def _call_flush(con: Connection, lake: Lake, arguments: Arguments, named: Named) -> RowSet:
+def _call_flush(con: Maintenance, lake: Lake, arguments: Arguments, named: Named) -> RowSet:
     if arguments:
         raise InvalidInput("ducklake_flush_inlined_data takes the name of a lake only.")
     _only("flush_inlined_data", named, "schema_name", "table_name")
     return flush(con, lake, (_text(named, "schema_name"), _text(named, "table_name")))
 
 
-def _call_merge(con: Connection, lake: Lake, arguments: Arguments, named: Named) -> RowSet:
+def _call_merge(con: Maintenance, lake: Lake, arguments: Arguments, named: Named) -> RowSet:
     keys = ("min_file_size", "max_file_size", "max_compacted_files")
     place = _place("merge_adjacent_files", arguments, named, *keys)
     return merge(con, lake, place, MergeLimits(**{key: _count(named, key) for key in keys}))
 
 
-def _call_rewrite(con: Connection, lake: Lake, arguments: Arguments, named: Named) -> RowSet:
+def _call_rewrite(con: Maintenance, lake: Lake, arguments: Arguments, named: Named) -> RowSet:
     place = _place("rewrite_data_files", arguments, named, "delete_threshold")
     return rewrite(con, lake, place, _fraction(named, "delete_threshold"))
 
@@ -160,7 +160,7 @@ def _fraction(named: Named, key: str) -> float | None:
         raise InvalidInput(f"The {key} option must be a number between 0 and 1.") from None
 
 
-COMPACTION_FUNCTIONS: Final[dict[str, Callable[[Connection, Lake, Arguments, Named], RowSet]]] = {
+COMPACTION_FUNCTIONS: Final[dict[str, Callable[[Maintenance, Lake, Arguments, Named], RowSet]]] = {
     "flush_inlined_data": _call_flush,
     "merge_adjacent_files": _call_merge,
     "rewrite_data_files": _call_rewrite,
