@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,7 +19,7 @@ from ducklake_spark.model.compaction import (
 )
 from ducklake_spark.model.entities import DataFile, SchemaEntry, TableEntry
 from ducklake_spark.model.paths import relative_to, resolve
-from ducklake_spark.model.schema import Schema
+from ducklake_spark.model.schema import Column, Schema
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.progress import Progress
 from ducklake_spark.operations.write_layout import plan_layout
@@ -120,7 +121,8 @@ def plan_rewrites(
     rewrites = []
     for group in groups:
         # As of the time when its files were written: older columns are not to get lost.
-        then = replace(table, schema=_nullable(history.schema_at(group[0].file.begin_snapshot)))
+        stored = history.schema_at(group[0].file.begin_snapshot)
+        then = replace(table, schema=schema_then(stored, table))
         scan = plan_scan(
             then,
             files.tx.snapshot.snapshot_id,
@@ -150,6 +152,7 @@ def plan_rewrites(
                 keep_row_ids=keep_row_ids,
                 keep_snapshots=keep_snapshots,
                 folder=_folder(group[0], files.directory),
+                scan=scan,
             )
         )
     return Plan(files, tuple(groups), tuple(rewrites))
@@ -202,13 +205,32 @@ def _first_of(failures: Sequence[DuckLakeError], total: int) -> DuckLakeError | 
     )
 
 
-def _nullable(schema: Schema) -> Schema:
-    """Without NOT NULL: rows that are in the table stay there."""
-    return Schema(tuple(replace(column, nulls_allowed=True) for column in schema.columns))
+def schema_then(stored: Schema, table: TableEntry) -> Schema:
+    """The columns of older rows as they are written again.
+
+    Without NOT NULL, since rows that are in the table stay there. Of a sorted table they have the
+    names of today, of which sort keys speak; files are read by the ids of columns anyway.
+    """
+    columns = tuple(replace(column, nulls_allowed=True) for column in stored.columns)
+    if table.sort is None:
+        return Schema(columns)
+    today = {column.column_id: column.name for column in table.schema.columns}
+    taken = {name.lower() for name in today.values()}
+    return Schema(
+        tuple(
+            replace(column, name=today.get(column.column_id) or _free_name(column, taken))
+            for column in columns
+        )
+    )
+
+
+def _free_name(column: Column, taken: AbstractSet[str]) -> str:
+    """A name for a dropped column that no other has."""
+    return f"{column.name}_{column.column_id}" if column.name.lower() in taken else column.name
 
 
 def _layout(files: TableFiles, then: TableEntry) -> WriteLayout:
-    layout = plan_layout(files.lake, replace(then, partition=None, sort=None), files.directory)
+    layout = plan_layout(files.lake, replace(then, partition=None), files.directory)
     return replace(layout, target_file_size=_ONE_FILE)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
@@ -18,7 +18,7 @@ from ducklake_spark.catalog.inlined import (
     load_version_snapshot,
 )
 from ducklake_spark.catalog.state import load_partition_spec
-from ducklake_spark.errors import CorruptDataFile, NotSupported
+from ducklake_spark.errors import ColumnNotFound, CorruptDataFile, NotSupported
 from ducklake_spark.lake import remove_files
 from ducklake_spark.model.compaction import (
     CompactedFile,
@@ -31,8 +31,9 @@ from ducklake_spark.model.compaction import (
 )
 from ducklake_spark.model.entities import DataFile, InlinedTable, TableEntry
 from ducklake_spark.model.paths import relative_to, resolve
+from ducklake_spark.model.schema import Schema
 from ducklake_spark.model.written import WrittenDeletes, WrittenFile
-from ducklake_spark.operations.compact import TableFiles
+from ducklake_spark.operations.compact import TableFiles, schema_then
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.progress import Progress
 from ducklake_spark.operations.write_layout import plan_layout
@@ -61,7 +62,7 @@ def flush_inlined_data(
     """Flush the given tables and stage that; tells how many rows of which.
 
     The rows are few and in the hands of the driver: it writes them by itself, unless they have to
-    be sorted.
+    be sorted or divided.
     """
     members = list(tables)
     rows = []
@@ -94,8 +95,9 @@ class _Source:
 
     files: TableFiles
     inlined: InlinedTable
+    stored: Schema  # its columns
     table: TableEntry  # as of the schema version of the rows
-    ended: dict[tuple[int, int], int]
+    ended: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def batches(self) -> Iterator[Any]:
         """All rows in the order of their ids, a part at a time, with id and snapshot at the end."""
@@ -115,7 +117,7 @@ class _Source:
             rows = load_stored_rows(
                 self.files.lake.db,
                 self.inlined,
-                self.table.schema,
+                self.stored,
                 self.files.tx.snapshot.snapshot_id,
                 after=after,
                 limit=_ROWS_AT_ONCE,
@@ -154,7 +156,7 @@ def _flush_rows(spark: Callable[[], SparkSession], files: TableFiles) -> int:
 def _flush_table(
     spark: Callable[[], SparkSession], files: TableFiles, inlined: InlinedTable, count: int
 ) -> FlushedTable:
-    source = _Source(files, inlined, _table_then(files, inlined), {})
+    source = _open_source(files, inlined)
     layout = plan_layout(
         files.lake, source.table, files.directory, extra_columns=(ROW_ID, SNAPSHOT_ID)
     )
@@ -174,19 +176,31 @@ def _flush_table(
     return FlushedTable(inlined.table_name, inlined.schema_version, tuple(flushed))
 
 
-def _table_then(files: TableFiles, inlined: InlinedTable) -> TableEntry:
-    """The table with the columns and partitions that it had when the rows were stored."""
+def _open_source(files: TableFiles, inlined: InlinedTable) -> _Source:
+    """The rows with the columns and partitions that the table had when they were stored."""
     db, table = files.lake.db, files.table
     version = load_version_snapshot(db, table, inlined)
-    schema = files.tx.local.base.history(table.table_id).schema_at(version)
-    return replace(table, schema=schema, partition=load_partition_spec(db, table.table_id, version))
+    stored = files.tx.local.base.history(table.table_id).schema_at(version)
+    then = replace(
+        table,
+        schema=schema_then(stored, table),
+        partition=load_partition_spec(db, table.table_id, version),
+    )
+    return _Source(files, inlined, stored, then)
 
 
 def _write(
     spark: Callable[[], SparkSession], source: _Source, layout: WriteLayout
 ) -> list[WrittenFile]:
     if layout.partition or layout.sort or layout.cluster:
-        return write_files(local_frame(spark(), layout.columns, source.rows()), layout)
+        frame = local_frame(spark(), layout.columns, source.rows())
+        try:
+            return write_files(frame, layout)
+        except ColumnNotFound:
+            if not layout.is_ordered:
+                raise
+            # Sorted by a column that these rows do not have: they are as well as they are.
+            return write_files(frame, replace(layout, sort=(), cluster=()))
     return list(write_batches(source.batches(), layout, secrets.token_hex(6)))
 
 

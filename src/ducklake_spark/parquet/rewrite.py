@@ -27,6 +27,7 @@ from ducklake_spark.parquet.read import open_parquet
 from ducklake_spark.parquet.write import FileSeries, TaskWriter
 from ducklake_spark.plan.compaction import follow_each_other
 from ducklake_spark.plan.layout import WriteLayout
+from ducklake_spark.plan.scan import ScanPlan
 from ducklake_spark.plan.stored import ColumnRead
 
 ROW_ID: Final = Column(2147483540, "_ducklake_internal_row_id", "int64")
@@ -66,6 +67,7 @@ class GroupRewrite:
             counted from the first file's start.
         keep_snapshots: write the snapshot that added each row.
         folder: below the table's directory.
+        scan: the same files as a scan of Spark, which sorts them when the layout has an order.
         time_zone: the session's.
     """
 
@@ -76,6 +78,7 @@ class GroupRewrite:
     keep_row_ids: bool
     keep_snapshots: bool
     folder: str = ""
+    scan: ScanPlan | None = None
     time_zone: str = "UTC"
 
     @property

@@ -50,6 +50,11 @@ class WriteLayout:
     with_nan: frozenset[int] = frozenset()
 
     @property
+    def is_ordered(self) -> bool:
+        """Whether rows are to be brought into an order."""
+        return bool(self.sort or self.cluster)
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         """The columns of a file, in order."""
         return self.schema.columns + self.extra_columns

@@ -10,6 +10,7 @@ import pickle
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -18,11 +19,18 @@ from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from ducklake_spark.errors import DuckLakeError
-from ducklake_spark.parquet.rewrite import GroupOutcome, GroupRewrite, rewrite_group
+from ducklake_spark.errors import ColumnNotFound, DuckLakeError
+from ducklake_spark.parquet.rewrite import (
+    ROW_ID,
+    SNAPSHOT_ID,
+    GroupOutcome,
+    GroupRewrite,
+    rewrite_group,
+)
 from ducklake_spark.parquet.storage import remove_file
 from ducklake_spark.spark.failures import spark_failures
-from ducklake_spark.spark.write import remove_leftovers
+from ducklake_spark.spark.scan import scan
+from ducklake_spark.spark.write import remove_leftovers, write_files
 
 Outcome = GroupOutcome | DuckLakeError
 Progress = Callable[[int, int], None]
@@ -39,6 +47,8 @@ def rewrite_groups(
     """Write each group as a new file. What fails is an error in the place of its outcome."""
     width = _width(spark)
     size = min(_GROUPS_PER_JOB, max(1, len(groups) // (4 * width)))
+    if any(group.layout.is_ordered for group in groups):
+        size = 1
     jobs = [range(start, min(start + size, len(groups))) for start in range(0, len(groups), size)]
     outcomes: list[Outcome | None] = [None] * len(groups)
     run = partial(_run_job, spark, groups)
@@ -78,6 +88,11 @@ def _run_job(
 ) -> dict[int, Outcome]:
     """One Spark job with a task for each of a few groups. Called from a thread."""
     members = [groups[number] for number in numbers]
+    if len(members) == 1 and members[0].layout.is_ordered:
+        sorted_one = _rewrite_sorted(spark, members[0])
+        if sorted_one is not None:
+            return {numbers[0]: sorted_one}
+    members = [replace(member, scan=None) for member in members]
     job_id = secrets.token_hex(6)
     try:
         with spark_failures(f"rewrite files of {members[0].label}"):
@@ -90,6 +105,34 @@ def _run_job(
             remove_leftovers(directory, job_id)
         return dict.fromkeys(numbers, error)
     return {number: outcomes[index] for index, number in enumerate(numbers)}
+
+
+def _rewrite_sorted(spark: SparkSession, group: GroupRewrite) -> Outcome | None:
+    """Let Spark read, sort and write the group; None when it has not the columns to sort by."""
+    if group.scan is None:
+        return None
+    virtual = ["rowid", *(["snapshot_id"] if group.keep_snapshots else [])]
+    extra = (ROW_ID, SNAPSHOT_ID) if group.keep_snapshots else (ROW_ID,)
+    layout = replace(
+        group.layout, directory=f"{group.layout.directory}{group.folder}", extra_columns=extra
+    )
+    files = group.scan.files
+    deleted = [(s.file.data_file_id, position) for s in group.sources for position in s.deleted]
+    try:
+        rows = scan(
+            spark,
+            group.scan,
+            lambda _: files,
+            inlined_deletes=deleted,
+            virtual_columns=virtual,
+        )
+        written = write_files(rows, layout, one_task=True)
+    except ColumnNotFound:
+        return None
+    except DuckLakeError as error:
+        return error
+    moved = [replace(file, relative_path=f"{group.folder}{file.relative_path}") for file in written]
+    return GroupOutcome(tuple(moved), None)
 
 
 def _rewrite_task(

@@ -37,18 +37,19 @@ _NO_IDEA: Final = 2**60  # what Spark says of data that it knows nothing about i
 _RESULT: Final = "task int, sequence int, file binary"
 
 
-def write_files(df: DataFrame, layout: WriteLayout) -> list[WrittenFile]:
+def write_files(df: DataFrame, layout: WriteLayout, *, one_task: bool = False) -> list[WrittenFile]:
     """Write the rows of a DataFrame as data files that nobody has committed yet.
 
     The columns are the carriers of the layout's, by position. A small DataFrame makes one file,
     a large one at least one for each task that has rows; they come in the order of the rows. Of a
-    partitioned table each partition's rows go to one task, and the files come by partition. When
-    it fails, no file is left.
+    partitioned table each partition's rows go to one task, and the files come by partition. With
+    `one_task` one task writes whatever there is. When it fails, no file is left.
     """
     job_id = secrets.token_hex(6)
     try:
         with spark_failures(f'write to table "{layout.table_name}"'):
-            arranged = arrange(df, layout, size=_write_size(df, layout))
+            size = "small" if one_task else _write_size(df, layout)
+            arranged = arrange(df, layout, size=size)
             rows, decimals = _send_decimals_as_longs(arranged.rows)
             write = partial(_write_task, layout, job_id, decimals, arranged.keys)
             found = rows.mapInArrow(write, _RESULT).collect()
