@@ -247,7 +247,7 @@ class Keeper:
         from ducklake_spark.operations.compact import TableFiles
 
         return [
-            TableFiles(self.lake, tx, tx.local.schema(table.schema_id), table)
+            TableFiles(self.lake, tx, tx.local.schema(table.schema_id), table, self.lake.settings())
             for table in tx.local.tables()
         ]
 

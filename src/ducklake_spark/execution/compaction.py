@@ -96,7 +96,12 @@ def _tables(con: Maintenance, lake: Lake, tx: Transaction, place: Place) -> list
             for table in tx.local.tables()
             if wanted is None or table.schema_id == wanted.schema_id
         ]
-    files = [TableFiles(lake, tx, schema, table) for schema, table in found if table.table_id >= 0]
+    settings = lake.settings()
+    files = [
+        TableFiles(lake, tx, schema, table, settings)
+        for schema, table in found
+        if table.table_id >= 0  # one of this transaction has nothing to be compacted
+    ]
     return [each for each in files if each.option("auto_compact") != "false"]
 
 

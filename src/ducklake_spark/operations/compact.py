@@ -9,6 +9,7 @@ from functools import cached_property
 
 from ducklake_spark.catalog.compaction import load_candidates, load_columns_without_nan
 from ducklake_spark.catalog.files import load_name_mappings
+from ducklake_spark.catalog.settings import Settings
 from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.lake import Lake
@@ -48,12 +49,13 @@ _ONE_FILE = 1 << 62
 
 @dataclass(frozen=True)
 class TableFiles:
-    """The files of one table that a transaction may compact."""
+    """The files of one table that a transaction may compact, with the options in force."""
 
     lake: Lake
     tx: Transaction
     schema: SchemaEntry
     table: TableEntry
+    settings: Settings
 
     @property
     def directory(self) -> str:
@@ -88,9 +90,7 @@ class TableFiles:
 
     def option(self, key: str) -> str | None:
         """The value of an option for this table."""
-        return self.lake.settings().get(
-            key, schema_id=self.table.schema_id, table_id=self.table.table_id
-        )
+        return self.settings.get(key, schema_id=self.table.schema_id, table_id=self.table.table_id)
 
     def source(self, file: DataFile) -> SourceFile:
         """The file as one that gives way."""
@@ -112,6 +112,8 @@ def plan_rewrites(
     files: TableFiles, groups: Sequence[Group], *, keep_row_ids: bool, keep_snapshots: bool
 ) -> Plan:
     """Find out how the columns of every file are had. Reads footers of a few doubtful ones only."""
+    if not groups:
+        return Plan(files, (), ())
     table, db = files.table, files.lake.db
     history = files.tx.local.base.history(table.table_id)
     members = [c.file for group in groups for c in group]

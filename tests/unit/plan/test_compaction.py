@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ducklake_spark.model.entities import DataFile, DeleteFile
@@ -103,6 +103,7 @@ def test_a_file_without_a_row_id_comes_after_those_of_its_snapshot():
     assert merged(*files) == [[3, 2, 1]]
 
 
+@settings(deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 200), max_size=30),
     versions=st.lists(st.integers(1, 3), min_size=30, max_size=30),
