@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import ducklake_spark
-from ducklake_spark.errors import InvalidInput, MissingDataFile, TransactionError
+from ducklake_spark.errors import InvalidInput, MissingDataFile, TableNotFound, TransactionError
 from support.writing import table_files
 
 pytestmark = pytest.mark.spark
@@ -118,3 +119,51 @@ def test_the_calls_of_the_documentation_run(con):
     for block in re.findall(r"```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
         con.sql(block)
     assert con.sql("SELECT count(*) FROM events").collect()[0][0] == 81
+
+
+def past(con, table: str) -> dict[int, list[tuple]]:
+    """The rows with their ids at every snapshot that has the table."""
+    found = {}
+    for version in range(1, con.lake("lake").latest().snapshot_id + 1):
+        try:
+            frame = con.table(table, version=version, virtual_columns=["rowid"])
+        except TableNotFound:
+            continue
+        found[version] = sorted(rows(frame), key=repr)
+    return found
+
+
+def test_files_of_a_sorted_table_are_merged_in_its_order(con):
+    con.sql("CREATE TABLE s (old INTEGER, v VARCHAR)")
+    con.sql("ALTER TABLE s SET SORTED BY (old DESC NULLS FIRST)")
+    for low in (0, 20, 40):
+        con.sql(f"INSERT INTO s SELECT i, 'v' || i FROM range({low}, {low + 20}) r(i)")
+    con.sql("ALTER TABLE s RENAME COLUMN old TO id")
+    before = past(con, "s")
+    assert rows(con.merge_adjacent_files("s")) == [("main", "s", 3, 1)]
+    after = past(con, "s")
+    assert {version: after[version] for version in before} == before
+    (merged,) = (row[0] for row in rows(con.sql("FROM ducklake_list_files('lake', 's')")))
+    table = pq.read_table(merged)
+    assert table.column(0).to_pylist() == list(range(59, -1, -1))
+    assert con.merge_adjacent_files("s").count() == 0
+
+
+def test_inlined_rows_are_flushed_divided_and_sorted_and_the_past_stays(con):
+    con.sql("CREATE TABLE p (id INTEGER, part VARCHAR)")
+    con.sql("ALTER TABLE p SET PARTITIONED BY (part)")
+    con.sql("ALTER TABLE p SET SORTED BY (id DESC)")
+    con.sql("INSERT INTO p VALUES (1, 'a'), (2, 'b'), (3, NULL)")
+    con.sql("INSERT INTO p VALUES (4, 'a'), (5, 'b')")
+    con.sql("UPDATE p SET id = 20 WHERE id = 2")
+    con.sql("DELETE FROM p WHERE id = 4")
+    before = past(con, "p")
+    assert rows(con.flush_inlined_data("p")) == [("main", "p", 6)]
+    after = past(con, "p")
+    assert {version: after[version] for version in before} == before
+    files = [row[0] for row in rows(con.sql("FROM ducklake_list_files('lake', 'p')"))]
+    found = {
+        path.split("/")[-2]: pq.ParquetFile(path).read().column(0).to_pylist() for path in files
+    }
+    assert found == {"part=a": [4, 1], "part=b": [20, 5, 2], "part=__HIVE_DEFAULT_PARTITION__": [3]}
+    assert con.flush_inlined_data("p").count() == 0
