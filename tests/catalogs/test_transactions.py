@@ -432,8 +432,8 @@ def test_author_message_and_extra_info_are_stored(sessions):
 
 def test_a_commit_without_message_is_refused_where_one_is_required(sessions, location):
     one, other = sessions
-    with one.reading(one.current_lake()) as tx:
-        set_option(one.current_lake(), tx.local, "require_commit_message", True)
+    with one.writing(one.current_lake(), "set an option") as tx:
+        set_option(one.current_lake(), tx, "require_commit_message", True)
     with pytest.raises(InvalidInput, match="Commit information"):
         Writer(other).insert(1)
     other.begin()
