@@ -51,7 +51,7 @@ def load_changes(
     """Load what concerns the range, all of it from one state of the metadata database."""
     name = f"ducklake_inlined_delete_{table.table_id}"
     inlined_deletes = name if db.has_table(name) else None
-    stored = load_inlined_sources(db, table, history)
+    stored = load_inlined_sources(db, table, history, end)
     condition = _changed_files(db, table.table_id, start, end, inlined_deletes)
     log, first_id, data, deletes, *rest = db.fetch_batch(
         [

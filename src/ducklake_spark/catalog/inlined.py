@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,10 +44,20 @@ def load_inlined_rows(
     column id, so that renamed, added, dropped and promoted columns show what they should.
     """
     rows: list[InlinedRow] = []
+    for inlined, stored in _versions(db, table, history, snapshot_id):
+        rows += _load_rows(db, inlined, stored, table.schema, snapshot_id)
+    return sorted(rows, key=lambda row: row.row_id or 0)
+
+
+def _versions(
+    db: Database, table: TableEntry, history: ColumnHistory, snapshot_id: int
+) -> Iterator[tuple[InlinedTable, Schema]]:
+    """The inlined tables of which a snapshot may see rows, each with the columns it has."""
     for inlined in load_inlined_tables(db, table.table_id):
         version = load_version_snapshot(db, table, inlined)
-        rows += _load_rows(db, inlined, history.schema_at(version), table.schema, snapshot_id)
-    return sorted(rows, key=lambda row: row.row_id or 0)
+        # A newer one has rows of newer snapshots only, and columns that may not be known here.
+        if version <= snapshot_id:
+            yield inlined, history.schema_at(version)
 
 
 def evolve_row(values: Sequence[Any], before: Schema, after: Schema) -> tuple[Any, ...]:
@@ -71,14 +81,13 @@ class InlinedSource:
 
 
 def load_inlined_sources(
-    db: Database, table: TableEntry, history: ColumnHistory
+    db: Database, table: TableEntry, history: ColumnHistory, snapshot_id: int
 ) -> list[InlinedSource]:
-    """Where all inlined rows of a table are, and how they are read with the columns of `table`."""
-    sources = []
-    for inlined in load_inlined_tables(db, table.table_id):
-        stored = history.schema_at(load_version_snapshot(db, table, inlined))
-        sources.append(_source(db, inlined, stored, table.schema))
-    return sources
+    """Where the inlined rows are that snapshots up to this one made, as columns of `table`."""
+    return [
+        _source(db, inlined, stored, table.schema)
+        for inlined, stored in _versions(db, table, history, snapshot_id)
+    ]
 
 
 def _source(db: Database, inlined: InlinedTable, stored: Schema, wanted: Schema) -> InlinedSource:
