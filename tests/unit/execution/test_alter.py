@@ -15,7 +15,6 @@ from ducklake_spark.errors import (
     TableNotFound,
     TransactionConflict,
 )
-from ducklake_spark.operations.read import load_contents
 from ducklake_spark.operations.views import create_view
 
 
@@ -271,17 +270,3 @@ def test_an_alter_needs_few_statements_of_the_catalog(t):
 def test_every_refusal_is_one_of_ours(t):
     with pytest.raises(DuckLakeError, match="expected"):
         t.sql("ALTER TABLE t FROB COLUMN a")
-
-
-def test_inlined_rows_of_an_older_snapshot_are_read_after_a_later_alter(t):
-    t.sql("INSERT INTO t (a, b) VALUES (1, 'x')")
-    before = t.table_version(("t",))
-    assert [row.values for row in load_contents(before).inlined] == [(1, "x", None, None)]
-    t.sql("ALTER TABLE t DROP COLUMN b")
-    t.sql("INSERT INTO t (a) VALUES (2)")
-    # Both with the state that was known before the change, and as time travel asks for it.
-    travelled = t.table_version(("t",), version=before.snapshot.snapshot_id)
-    for version in (before, travelled):
-        assert [row.values for row in load_contents(version).inlined] == [(1, "x", None, None)]
-    now = load_contents(t.table_version(("t",))).inlined
-    assert [row.values for row in now] == [(1, None, None), (2, None, None)]
