@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ducklake_spark.errors import TransactionError
 from ducklake_spark.lake import Lake
 from ducklake_spark.operations.checkpoint import checkpoint as run_steps
 from ducklake_spark.operations.describe import RowSet
@@ -22,16 +21,20 @@ def checkpoint(con: Connection, s: st.Checkpoint) -> RowSet:
 
 
 def maintain(con: Connection, lake: Lake, progress: Progress | None = None) -> None:
-    """Run all maintenance of a lake as its options say."""
+    """Run all maintenance of a lake as its options say.
+
+    It is never part of an open transaction, whose own changes it does not see.
+    """
     from ducklake_spark.execution.functions import call_lake_function
 
     lake.check_writable("run CHECKPOINT")
-    if con.in_transaction:
-        raise TransactionError(
-            "Cannot run CHECKPOINT inside a transaction.", hint="COMMIT or ROLLBACK first."
-        )
+    worker = con.cursor() if con.in_transaction else con
 
     def run(step: str) -> RowSet:
-        return call_lake_function(con, (f"ducklake_{step}",), (lake.name,), {})
+        return call_lake_function(worker, (f"ducklake_{step}",), (lake.name,), {})
 
-    run_steps(run, progress=progress)
+    try:
+        run_steps(run, progress=progress)
+    finally:
+        if worker is not con:
+            worker.close()
