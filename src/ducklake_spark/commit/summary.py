@@ -126,7 +126,7 @@ def intent_of(local: LocalState) -> Intent:  # noqa: C901 - one case for each ch
                 names[table.table_id] = table.name
             case CommentOn(ViewEntry() as view):
                 names[view.view_id] = view.name
-            case MergeFiles(table) | RewriteFiles(table) | FlushRows(table) | FlushDeletes(table):
+            case FlushRows(table):
                 names[table.table_id] = table.name
             case _:
                 pass
