@@ -56,6 +56,7 @@ class FileChoice:
     table: TableEntry
     files: Sequence[DataFile]
     is_part: bool = False
+    same_types: bool = False  # no column of the table has ever had another type
     last: PruneResult | None = None
     _stats: dict[int, dict[int, FileStats]] = field(default_factory=dict)
     _loaded: set[int] = field(default_factory=set)
@@ -73,6 +74,7 @@ class FileChoice:
             kinds,
             self._stats,
             specs=self._specs,
+            same_types=self.same_types,
             partition_values=self._partition_values or {},
         )
         return self.last.kept
@@ -147,7 +149,7 @@ def read_contents(
     """`read_table` of what `load_contents` has loaded."""
     table, snapshot_id = version.table, version.snapshot.snapshot_id
     files, inlined = contents.files, contents.inlined
-    choose = FileChoice(version.lake, table, files)
+    choose = FileChoice(version.lake, table, files, same_types=_has_same_types(version))
     plan = plan_scan(
         table,
         snapshot_id,
@@ -219,6 +221,17 @@ def _changed_at(version: TableVersion) -> set[int]:
     if version.table.table_id < 0:
         return points
     return points | version.state.history(version.table.table_id).changes
+
+
+def _has_same_types(version: TableVersion) -> bool:
+    """Whether no column of the table has ever had another type than now."""
+    table = version.table
+    if table.table_id < 0:
+        return False
+    rows = version.state.history(table.table_id).rows
+    types = {(row.column_id, row.type_name.lower()) for row in rows}
+    own = {(column.column_id, column.type_name.lower()) for column in table.schema.by_id.values()}
+    return len(types | own) == len({column_id for column_id, _ in types | own})
 
 
 def _uncommitted_schemas(version: TableVersion) -> dict[int, Schema]:

@@ -126,6 +126,10 @@ class FileSeries:
 
     def add(self, rows: Any) -> Iterator[WrittenFile]:
         """Take converted rows, write full row groups, give the files that are full."""
+        for part in _parts(rows, self._layout.row_group_bytes):
+            yield from self._add_part(part)
+
+    def _add_part(self, rows: Any) -> Iterator[WrittenFile]:
         while self._pending_rows + rows.num_rows >= self._layout.row_group_rows:
             missing = self._layout.row_group_rows - self._pending_rows
             self._keep(rows.slice(0, missing))
@@ -248,6 +252,16 @@ class OpenFile:
             self._sink.close()
         except (OSError, pa.ArrowException):
             return  # the reason for leaving it is the error to show
+
+
+def _parts(rows: Any, limit: int | None) -> Iterator[Any]:
+    """The rows as they are, or in pieces if they are more bytes than a row group shall have."""
+    if limit is None or rows.nbytes <= limit:
+        yield rows
+        return
+    step = max(1, rows.num_rows * limit // rows.nbytes)
+    for start in range(0, rows.num_rows, step):
+        yield rows.slice(start, step)
 
 
 def _open_writer(

@@ -55,13 +55,19 @@ def partition_bounds(keys: Sequence[PartitionKey], kind: DataType) -> Iterator[B
         yield Bounds(span[0], span[1] - 1, has_nulls=False)
 
 
-def may_have_key(condition: Condition, key: PartitionKey) -> bool:
-    """Whether a value that an equality asks for can have given the text of the key."""
+def may_have_key(condition: Condition, key: PartitionKey, *, same_type: bool = False) -> bool:
+    """Whether a value that an equality asks for can have given the text of the key.
+
+    With `same_type` the column had its present type when the file was written.
+    """
     values = _equals(condition)
     if values is None or key.value is None or key.transform.name == "identity":
         return True
     try:
-        return any(key.value in _texts(value, condition.kind, key.transform) for value in values)
+        return any(
+            key.value in _texts(value, condition.kind, key.transform, same_type=same_type)
+            for value in values
+        )
     except InvalidValue:
         return True
 
@@ -76,10 +82,13 @@ def _equals(condition: Condition) -> tuple[Any, ...] | None:
             return None
 
 
-def _texts(value: Any, kind: DataType, transform: Transform) -> set[str]:
+def _texts(value: Any, kind: DataType, transform: Transform, *, same_type: bool) -> set[str]:
     """The texts that a value has under a transform, now or when its column was narrower."""
     if transform.buckets is not None:
-        return {str(bucket_of(data, transform.buckets)) for data in _hash_inputs(value, kind)}
+        inputs = _hash_inputs(value, kind)  # refuses what cannot be told
+        if same_type and isinstance(kind, ScalarType) and kind.name in INTEGERS:
+            inputs = {hash_input(int(from_python(value, kind)), kind)}
+        return {str(bucket_of(data, transform.buckets)) for data in inputs}
     comparable = from_python(value, kind)  # refuses text in a spelling of its own
     if kind == ScalarType("timestamptz"):
         raise InvalidValue("The fields of a timestamptz are those of the zone of its writer.")

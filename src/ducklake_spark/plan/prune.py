@@ -53,6 +53,7 @@ class FileFacts:
     record_count: int
     stats: Mapping[int, FileStats]  # by column id
     keys: Mapping[int, Sequence[PartitionKey]]  # by column id
+    same_types: bool = False  # the table's columns have always had the types that they have now
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def by_partition(condition: Condition, facts: FileFacts) -> Verdict:
         return Verdict.MAYBE
     ruled_out = any(
         not may_match(condition, bounds) for bounds in partition_bounds(keys, condition.kind)
-    ) or any(not may_have_key(condition, key) for key in keys)
+    ) or any(not may_have_key(condition, key, same_type=facts.same_types) for key in keys)
     return Verdict.SKIP if ruled_out else Verdict.MAYBE
 
 
@@ -100,6 +101,7 @@ def prune(
     *,
     specs: Mapping[int, PartitionSpec] | None = None,
     partition_values: Mapping[int, Sequence[str | None]] | None = None,
+    same_types: bool = False,
 ) -> PruneResult:
     """Keep the files that may hold a row for which the predicate is true.
 
@@ -111,6 +113,7 @@ def prune(
         specs: partition specs of the table, old ones too, by id: a file has the one it was
             written under.
         partition_values: per file id, one text per key of the spec that the file has.
+        same_types: whether the table's columns have always had the types that they have now.
     """
     why_not = _compile(predicate, columns)
     fields = {partition_id: _fields(spec) for partition_id, spec in (specs or {}).items()}
@@ -120,7 +123,7 @@ def prune(
     for file in files:
         file_id = file.data_file_id
         keys = _keys(file, fields, known_values.get(file_id, ())) if fields else _NOTHING
-        facts = FileFacts(file.record_count, stats.get(file_id, _NOTHING), keys)
+        facts = FileFacts(file.record_count, stats.get(file_id, _NOTHING), keys, same_types)
         reason = why_not(facts)
         if reason is None:
             kept.append(file)

@@ -140,9 +140,14 @@ class Reader:
         self.parser._advance()
         return token.text
 
+    @property
+    def at_string(self) -> bool:
+        """Whether a string literal comes next."""
+        return bool(self.parser._curr) and self.parser._curr.token_type == TokenType.STRING
+
     def name_or_string(self) -> str:
         """One identifier or a string in its place."""
-        if self.parser._curr and self.parser._curr.token_type == TokenType.STRING:
+        if self.at_string:
             return self.string()
         return self.name()
 

@@ -256,3 +256,21 @@ def test_the_reasons_are_counted():
 def test_a_transform_of_a_newer_format_is_left_alone():
     spec = PartitionSpec(9, (PartitionField(1, "epoch_year"),))
     assert in_partition(on(2024, 1, 1), ("54",), spec=spec)
+
+
+def test_a_bucket_is_exact_when_the_type_never_changed():
+    spec = PartitionSpec(9, (PartitionField(1, "bucket(100)"),))
+    kind = ScalarType("int64")
+    own = partition_value(34, kind, "bucket(100)")
+    older = partition_value(34, ScalarType("uint64"), "bucket(100)")
+    assert own != older
+    file, asked = a_file(partition_id=9), Comparison(1, "=", 34)
+
+    def kept(value, *, same_types):
+        known = {"specs": {9: spec}, "partition_values": {0: (value,)}}
+        return bool(prune([file], asked, {1: kind}, {}, same_types=same_types, **known).kept)
+
+    assert kept(own, same_types=True)
+    assert kept(own, same_types=False)
+    assert kept(older, same_types=False)
+    assert not kept(older, same_types=True)

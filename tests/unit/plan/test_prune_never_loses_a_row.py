@@ -251,6 +251,7 @@ def test_a_file_with_a_matching_row_is_never_excluded(case):
         case.stats,
         specs={spec.partition_id: spec for spec in case.specs.values()},
         partition_values=case.partition_values,
+        same_types=True,
     )
     kept = {file.data_file_id for file in result.kept}
     for file_id, rows in case.files.items():

@@ -118,7 +118,7 @@ def _partition_key(reader: Reader) -> st.PartitionKey:
     name = parts[-1]
     if not reader.accept("("):
         return st.PartitionKey("identity", _unqualified(parts))
-    arguments: list[tuple[str, ...] | int] = []
+    arguments: list[tuple[str, ...] | int | str] = []
     while not reader.accept(")"):
         arguments.append(_partition_argument(reader))
         if not reader.accept(","):
@@ -131,6 +131,10 @@ def _partition_key(reader: Reader) -> st.PartitionKey:
             return st.PartitionKey(function, _unqualified(column))
         case [int() as number, tuple() as column] if function == "bucket":
             return st.PartitionKey(function, _unqualified(column), number)
+        case [str(), tuple()] if function == "bucket":
+            raise InvalidInput(f"Bucket count must be an integer, not that of {text}.")
+        case [tuple(), tuple()] if function == "bucket":
+            raise InvalidInput(f"Bucket count must be a constant integer, got {text}.")
     shape = "bucket(bucket_count, column)" if function == "bucket" else f"{function}(column)"
     raise InvalidInput(
         f"Expected {shape}, but got {text}.",
@@ -138,10 +142,14 @@ def _partition_key(reader: Reader) -> st.PartitionKey:
     )
 
 
-def _partition_argument(reader: Reader) -> tuple[str, ...] | int:
+def _partition_argument(reader: Reader) -> tuple[str, ...] | int | str:
+    """A number, the name of a column or, which is none of them, a string."""
     sign = -1 if reader.accept("-") else 1
     if reader.word.isdigit():
         return sign * int(reader.advance().text)
+    if reader.at_string:
+        text = reader.string()
+        return int(text) if text.isdigit() else text
     return reader.parts()
 
 
