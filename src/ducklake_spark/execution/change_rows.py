@@ -48,7 +48,7 @@ def delete(con: Connection, s: st.Delete) -> RowSet:
         if s.where is None and not s.using:
             return RowSet(_COUNT, ((stage_truncate(tx, version),),))
         target = open_target(con.spark, version)
-        query = _query(version, s.alias, s.ctes)
+        query = table_query(version, s.alias, s.ctes)
         query.set("expressions", [_column(query, name) for name in (FILE_ID, POSITION)])
         rows = run_query(con, _narrowed(query, s.using, s.where), target=target)
         return RowSet(_COUNT, ((stage_deletes(tx, target, rows),),))
@@ -58,11 +58,11 @@ def update(con: Connection, s: st.Update) -> RowSet:
     """UPDATE: returns how many rows were changed."""
     with changing(con, s.table, "update") as (tx, version):
         table = version.table
-        assigned = _assigned(s, table)
-        given = [c for c in table.schema.columns if assigned.get(c.column_id) is not DEFAULT]
+        values_of = assigned(s.assignments, table)
+        given = [c for c in table.schema.columns if values_of.get(c.column_id) is not DEFAULT]
         target = open_target(con.spark, version)
-        query = _query(version, s.alias, s.ctes)
-        values = [assigned.get(c.column_id) or _column(query, c.name) for c in given]
+        query = table_query(version, s.alias, s.ctes)
+        values = [values_of.get(c.column_id) or _column(query, c.name) for c in given]
         query.set(
             "expressions",
             [
@@ -75,21 +75,21 @@ def update(con: Connection, s: st.Update) -> RowSet:
         return RowSet(_COUNT, ((_stage_update(tx, target, given, rows, once=not sources),),))
 
 
-def _assigned(s: st.Update, table: TableEntry) -> dict[int, Any]:
-    """The value of each column that the statement sets, by id: a tree, or `DEFAULT`."""
-    assigned: dict[int, Any] = {}
-    for each in s.assignments:
+def assigned(assignments: Sequence[st.Assignment], table: TableEntry) -> dict[int, Any]:
+    """The value of each column that is set, by id: a tree, or `DEFAULT`."""
+    found: dict[int, Any] = {}
+    for each in assignments:
         if len(each.column) > 1:
             raise NotSupported(
                 f"Cannot set {'.'.join(each.column)}: name the column alone.",
                 hint="a struct is set as a whole, e.g. s = struct_update(s, a := 1).",
             )
         column = table.schema.get(each.column[0], table=table.name)
-        if column.column_id in assigned:
+        if column.column_id in found:
             raise InvalidInput(f'The column "{column.name}" is set twice.')
         is_default = isinstance(each.value, exp.Var) and each.value.name.upper() == "DEFAULT"
-        assigned[column.column_id] = DEFAULT if is_default else each.value
-    return assigned
+        found[column.column_id] = DEFAULT if is_default else each.value
+    return found
 
 
 def _stage_update(
@@ -139,7 +139,7 @@ def update_where(
         if len(set_by) != len(values):
             raise InvalidInput(f"A column is set twice: {', '.join(values)}.")
         target = open_target(con.spark, version)
-        query = _query(version, None, None)
+        query = table_query(version, None, None)
         texts = [
             exp.alias_(parse_expression(value), f"__ducklake_set_{column_id}", quoted=True)
             for column_id, value in set_by.items()
@@ -187,7 +187,7 @@ def changing(
         yield tx, TableVersion(lake, table, tx.snapshot, tx.local.base, tx.local)
 
 
-def _query(version: TableVersion, alias: str | None, ctes: exp.With | None) -> exp.Select:
+def table_query(version: TableVersion, alias: str | None, ctes: exp.With | None) -> exp.Select:
     """A query over the table alone. Its whole name tells it apart from a CTE of that name."""
     table = version.table
     names = (table.name, version.schema.name, version.lake.name)

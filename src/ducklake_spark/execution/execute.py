@@ -20,6 +20,7 @@ from ducklake_spark.execution.explain import explain_frame
 from ducklake_spark.execution.functions import call_lake_function
 from ducklake_spark.execution.insert import create_table, insert
 from ducklake_spark.execution.layouts import set_partitioned_by, set_sorted_by
+from ducklake_spark.execution.merge import merge
 from ducklake_spark.execution.parameters import Params, bind_parameters, needs_binding, number_marks
 from ducklake_spark.execution.pragmas import pragma
 from ducklake_spark.execution.secrets import create_secret, drop_secret, resolve_secret
@@ -341,6 +342,7 @@ _ACTIONS: dict[type[Any], Callable[[Any, Any], DataFrame | Result | RowSet]] = {
     st.Insert: insert,
     st.Delete: delete,
     st.Update: update,
+    st.Merge: merge,
     st.Truncate: truncate,
     st.Begin: _begin,
     st.Commit: _commit,

@@ -28,6 +28,7 @@ from ducklake_spark.operations.write_layout import plan_layout
 from ducklake_spark.parquet.delete_files import DeletedRows, DeleteLayout, FileFacts
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.internal import (
+    FILE_ID,
     IDENTITY_TYPES,
     KEPT_ROW_ID,
     POSITION,
@@ -99,14 +100,26 @@ def stage_deletes(tx: Transaction, target: Target, identities: DataFrame) -> int
 
 @dataclass(frozen=True)
 class Changed:
-    """How many rows a change deleted or replaced, and how many it added."""
+    """How many rows a change has done something to.
+
+    Attributes:
+        deleted: rows that are gone, or that others have replaced.
+        inserted: rows that replace none.
+        updated: rows that replace others.
+    """
 
     deleted: int
     inserted: int = 0
+    updated: int = 0
 
 
 def stage_changes(
-    tx: Transaction, target: Target, changes: DataFrame, *, inserts: bool = False
+    tx: Transaction,
+    target: Target,
+    changes: DataFrame,
+    *,
+    inserts: bool = False,
+    deletes: bool = False,
 ) -> Changed:
     """Delete rows, and write rows in their place or in addition.
 
@@ -119,8 +132,10 @@ def stage_changes(
         changes: the table's columns, of their carrier types and in their order; then `IDENTITY`;
             then the boolean `WRITTEN`. `POSITION` is NULL in a row that replaces none. A row that
             is not `WRITTEN` is only deleted. `KEPT_ROW_ID` is the id that the written row shall
-            have, NULL for a new one. No row may be there twice: that is an error.
+            have, NULL for a new one. No row may be there twice, unless all that happens to it is
+            that it is deleted: that is an error.
         inserts: whether there may be rows that replace none.
+        deletes: whether there may be rows that are only deleted.
     """
     table = target.table
     with spark_failures(f'change rows of table "{table.name}"'):
@@ -129,7 +144,8 @@ def stage_changes(
     fresh = inserts or target.has_own_rows
     written = _Written()
     try:
-        gone = computed.where(F.col(POSITION).isNotNull())
+        gone = computed.where(F.col(POSITION).isNotNull()).select(FILE_ID, POSITION, WRITTEN)
+        gone = _once(gone) if deletes else gone
         layout = replace(_layout(tx, target), unique=True)
         written.deletes = write_delete_files(gone, _facts(target), layout)
         _write_rows(target, computed.where(WRITTEN), written, fresh=fresh)
@@ -139,10 +155,17 @@ def stage_changes(
         # Until they are staged, no rollback knows of them.
         remove_files(written.paths)
         raise
-    inserted = sum(file.record_count for file in written.new)
+    inserted = sum(file.record_count for file in written.new) if inserts else 0
     if inserts and target.has_own_rows:
         inserted = computed.where(F.col(WRITTEN) & F.col(POSITION).isNull()).count()
-    return Changed(sum(each.count for each in written.deletes), inserted if inserts else 0)
+    rows = sum(file.record_count for file in (*written.new, *written.kept))
+    return Changed(sum(each.count for each in written.deletes), inserted, rows - inserted)
+
+
+def _once(gone: DataFrame) -> DataFrame:
+    """A row that is deleted more than once is there once."""
+    deleted = gone.where(~F.col(WRITTEN)).dropDuplicates([FILE_ID, POSITION])
+    return gone.where(WRITTEN).unionAll(deleted)
 
 
 def stage_truncate(tx: Transaction, version: TableVersion) -> int:

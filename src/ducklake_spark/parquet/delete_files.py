@@ -161,7 +161,7 @@ class _Series:
         if self._layout.unique and number != len(given):
             raise InvalidInput(
                 f'A row of table "{self._layout.table_name}" is changed more than once by one '
-                "statement, and not always to the same.",
+                "statement.",
                 hint="make sure that each row is matched by one row of the source at most.",
             )
         if not number:

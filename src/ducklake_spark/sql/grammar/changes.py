@@ -169,6 +169,7 @@ def parse_merge(reader: Reader, ctes: exp.With | None = None) -> st.Merge:
     source = reader.parser._parse_table()
     if source is None:
         reader.fail("expected a table or query")
+    reader.marked(source)
     on: exp.Expr | None = None
     using: tuple[str, ...] = ()
     if reader.accept("USING"):
@@ -217,8 +218,10 @@ def _merge_action(reader: Reader) -> st.MergeAction:
 def _merge_update(reader: Reader) -> st.MergeUpdate:
     by_name = reader.accept("BY NAME")
     reader.accept("BY POSITION")
-    if not reader.accept("SET") or reader.accept("*"):
+    if not reader.accept("SET"):
         return st.MergeUpdate(None, by_name)
+    if reader.accept("*"):
+        return st.MergeUpdate(None, by_name or reader.is_spark)  # Spark's star goes by name
     return st.MergeUpdate(_assignments(reader))
 
 
@@ -226,13 +229,14 @@ def _merge_insert(reader: Reader) -> st.MergeInsert:
     by_name = reader.accept("BY NAME")
     reader.accept("BY POSITION")
     if reader.accept("*"):
-        return st.MergeInsert(by_name=by_name)
+        return st.MergeInsert(by_name=by_name or reader.is_spark)
     if reader.accept("DEFAULT VALUES"):
         return st.MergeInsert(default_values=True)
     columns = reader.names() if reader.peek("(") else None
-    if not reader.accept("VALUES"):
-        return st.MergeInsert(columns, None, by_name)
+    if columns is None and not reader.peek("VALUES"):
+        return st.MergeInsert(by_name=by_name)
+    reader.expect("VALUES")
     row = reader.parser._parse_value()
     if row is None:
         reader.fail("expected values in parentheses")
-    return st.MergeInsert(columns, tuple(row.expressions))
+    return st.MergeInsert(columns, tuple(reader.marked(each) for each in row.expressions))

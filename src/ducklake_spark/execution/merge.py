@@ -1,0 +1,314 @@
+"""MERGE INTO: one join of source and table; every row takes the first clause that is true for it.
+
+The join, the choice of the clause and all new values are one query of Spark, whose outcome is
+computed once: a source or a condition that gives something else each time is asked once only.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import functions as F
+from sqlglot import exp
+
+from ducklake_spark.errors import InvalidInput
+from ducklake_spark.execution.bind import run_query
+from ducklake_spark.execution.change_rows import changing, table_query
+from ducklake_spark.execution.defaults import default_columns
+from ducklake_spark.execution.merge_arms import Arm, Names, qualified, resolve_arms
+from ducklake_spark.operations.append import append
+from ducklake_spark.operations.describe import RowSet
+from ducklake_spark.operations.row_changes import (
+    IDENTITY,
+    Changed,
+    open_target,
+    stage_changes,
+    stage_deletes,
+)
+from ducklake_spark.spark.align import convert
+from ducklake_spark.spark.carriers import carrier_type
+from ducklake_spark.spark.failures import refuse_value, spark_failures
+from ducklake_spark.spark.internal import FILE_ID, POSITION, WRITTEN
+from ducklake_spark.sql import statements as st
+from ducklake_spark.sql.relations import VIRTUAL_COLUMNS
+from ducklake_spark.sql.values import DEFAULT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from ducklake_spark.commit.transaction import Transaction
+    from ducklake_spark.connection import Connection
+    from ducklake_spark.model.schema import Column
+    from ducklake_spark.operations.row_changes import Target
+
+_COUNT: Final = (("Count", "BIGINT"),)
+_ACTION: Final = "__ducklake_action"
+_IN_SOURCE: Final = "__ducklake_in_source"
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class MergeResult:
+    """How many rows a MERGE has inserted, updated and deleted."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+
+def merge(con: Connection, s: st.Merge) -> RowSet:
+    """MERGE INTO: returns how many rows were inserted, updated or deleted."""
+    done = run_merge(con, s)
+    return RowSet(_COUNT, ((done.inserted + done.updated + done.deleted,),))
+
+
+def run_merge(con: Connection, s: st.Merge, source: DataFrame | None = None) -> MergeResult:
+    """Run a MERGE; `source`, if it is given, has the rows of a source that SQL has no name for."""
+    with changing(con, s.table, "merge into") as (tx, version):
+        target = open_target(con.spark, version)
+        name = _source_name(s)
+        rows = source if source is not None else _source_rows(con, s, name)
+        names = Names(
+            version.table,
+            s.alias or version.table.name,
+            name,
+            tuple(c for c in rows.columns if source is not None or c not in _wanted(s, name)),
+            frozenset(column.lower() for column in s.using),
+            tuple(part.name for part in s.source.parts) if isinstance(s.source, exp.Table) else (),
+        )
+        _check_names(names, s)
+        arms = resolve_arms(s.clauses, names)
+        view = f"_ducklake_source_{next(_numbers)}"
+        rows.withColumn(_IN_SOURCE, F.lit(True)).createOrReplaceTempView(view)
+        try:
+            joined = run_query(con, _query(target, s, names, arms, view), target=target)
+        finally:
+            con.spark.catalog.dropTempView(view)
+        return _stage(tx, target, arms, joined)
+
+
+# --- the source -----------------------------------------------------------------------------------
+
+
+def _source_name(s: st.Merge) -> str:
+    return s.source.alias_or_name or "source"
+
+
+def _source_rows(con: Connection, s: st.Merge, name: str) -> DataFrame:
+    source = s.source.copy()
+    if not source.alias:
+        source.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
+    virtual = [exp.column(each, table=name, quoted=True) for each in sorted(_wanted(s, name))]
+    query = exp.Select(
+        expressions=[exp.Star(), *virtual],
+        from_=exp.From(this=source),
+        with_=s.ctes.copy() if s.ctes else None,
+    )
+    query.meta.update(s.source.meta)
+    return run_query(con, query)
+
+
+def _wanted(s: st.Merge, name: str) -> set[str]:
+    """The virtual columns of the source that the statement mentions, such as ``s.rowid``."""
+    if not isinstance(s.source, exp.Table) or isinstance(s.source.this, exp.Func):
+        return set()
+    return {
+        column.name.lower()
+        for tree in _trees(s)
+        for column in tree.find_all(exp.Column)
+        if column.name.lower() in VIRTUAL_COLUMNS and column.table.lower() == name.lower()
+    }
+
+
+def _trees(s: st.Merge) -> Iterator[exp.Expr]:
+    if s.on is not None:
+        yield s.on
+    for clause in s.clauses:
+        if clause.condition is not None:
+            yield clause.condition
+        match clause.action:
+            case st.MergeUpdate(assignments):
+                yield from (each.value for each in assignments or ())
+            case st.MergeInsert(values=values):
+                yield from values or ()
+            case st.MergeError(message) if message is not None:
+                yield message
+
+
+def _check_names(names: Names, s: st.Merge) -> None:
+    if names.target.lower() == names.source.lower():
+        raise InvalidInput(
+            f'Cannot merge: table and source are both called "{names.source}".',
+            hint="give one of them another name: MERGE INTO t USING t AS s.",
+        )
+    known = {column.lower() for column in names.columns}
+    for column in s.using:
+        names.table.schema.get(column, table=names.table.name)
+        if column.lower() not in known:
+            raise InvalidInput(
+                f'Cannot merge USING ("{column}"): the source has no such column.',
+                hint=f"it has {', '.join(names.columns)}.",
+            )
+
+
+# --- the query ------------------------------------------------------------------------------------
+
+
+def _query(target: Target, s: st.Merge, names: Names, arms: Sequence[Arm], view: str) -> exp.Select:
+    query = table_query(target.version, names.target, s.ctes.copy() if s.ctes else None)
+    alias = exp.TableAlias(this=exp.to_identifier(names.source, quoted=True))
+    source = exp.Table(this=exp.to_identifier(view, quoted=True), alias=alias)
+    kinds = {arm.when for arm in arms}
+    kind = {
+        (False, False): {"kind": "INNER"},
+        (True, False): {"side": "RIGHT"},
+        (False, True): {"side": "LEFT"},
+        (True, True): {"side": "FULL"},
+    }["not_matched" in kinds, "not_matched_by_source" in kinds]
+    join = exp.Join(this=source, on=_condition(s, names), **kind)
+    query.set("joins", [join])
+    query.set("expressions", [*_items(target, names, arms)])
+    return query
+
+
+def _condition(s: st.Merge, names: Names) -> exp.Expr:
+    if s.on is not None:
+        found = qualified(s.on, "matched", names)
+        assert found is not None  # noqa: S101 - only None gives None
+        return found
+    equal = [
+        exp.EQ(this=_quoted(name, names.target), expression=_quoted(name, names.source))
+        for name in s.using
+    ]
+    return exp.and_(*equal)
+
+
+def _items(target: Target, names: Names, arms: Sequence[Arm]) -> Iterator[exp.Expr]:
+    """The number of the clause that a row takes, all values that clauses ask for, identities.
+
+    Spark lets later items use the name of an earlier one, so that a value is computed for the
+    rows of its clause alone: for others it might fail.
+    """
+    choice = exp.Case(
+        ifs=[exp.If(this=_test(arm, names), true=exp.Literal.number(arm.number)) for arm in arms]
+    )
+    yield exp.alias_(choice, _ACTION, quoted=True)
+    for arm in arms:
+        trees = {_value_name(arm, i): v for i, v in arm.values.items() if v is not DEFAULT}
+        if arm.message is not None:
+            trees[_message_name(arm)] = arm.message
+        for name, tree in trees.items():
+            chosen = exp.EQ(this=exp.column(_ACTION, quoted=True), expression=_number(arm))
+            guarded = exp.Case(ifs=[exp.If(this=chosen, true=exp.paren(tree.copy(), copy=False))])
+            yield exp.alias_(guarded, name, quoted=True)
+    for column in target.table.schema.columns:
+        if any(arm.updates and column.column_id not in arm.values for arm in arms):
+            old = _quoted(column.name, names.target)
+            yield exp.alias_(old, f"_t{column.column_id}", quoted=True)
+    yield from (_quoted(name, names.target) for name in IDENTITY)
+
+
+def _test(arm: Arm, names: Names) -> exp.Expr:
+    """Whether a row of the join is one that the clause is about."""
+    in_target = _quoted(POSITION, names.target).is_(exp.Null()).not_()
+    in_source = _quoted(_IN_SOURCE, names.source).is_(exp.Null()).not_()
+    test = {
+        "matched": exp.And(this=in_target, expression=in_source),
+        "not_matched": in_target.not_(),
+        "not_matched_by_source": in_source.not_(),
+    }[arm.when]
+    if arm.condition is None:
+        return test
+    return exp.And(this=exp.paren(test, copy=False), expression=exp.paren(arm.condition))
+
+
+def _quoted(name: str, table: str) -> exp.Column:
+    return exp.column(name, table=table, quoted=True)
+
+
+def _number(arm: Arm) -> exp.Expr:
+    return exp.Literal.number(arm.number)
+
+
+def _value_name(arm: Arm, column_id: int) -> str:
+    return f"_m{arm.number}_{column_id}"
+
+
+def _message_name(arm: Arm) -> str:
+    return f"_e{arm.number}"
+
+
+# --- the change -----------------------------------------------------------------------------------
+
+
+def _stage(tx: Transaction, target: Target, arms: Sequence[Arm], joined: DataFrame) -> MergeResult:
+    """Write what the clauses say, by the cheapest way that they allow."""
+    table, lake = target.table, target.version.lake
+    effective = [arm for arm in arms if not isinstance(arm.action, st.MergeNothing)]
+    inserts, updates, deletes = (
+        any(getattr(arm, kind) for arm in effective) for kind in ("inserts", "updates", "deletes")
+    )
+    if not effective:
+        return MergeResult()
+    with spark_failures(f'merge into table "{table.name}"'):
+        taken = joined.where(F.col(_ACTION).isin([arm.number for arm in effective]))
+        if all(arm.deletes for arm in effective):
+            return MergeResult(deleted=stage_deletes(tx, target, taken.select(FILE_ID, POSITION)))
+        changes = _changes(target, effective, taken)
+        if not updates and not deletes:
+            rows = changes.where(WRITTEN).drop(*IDENTITY, WRITTEN)
+            return MergeResult(inserted=append(lake, tx, table, rows))
+    done = stage_changes(tx, target, changes, inserts=inserts, deletes=deletes)
+    return _counted(done)
+
+
+def _counted(done: Changed) -> MergeResult:
+    return MergeResult(done.inserted, done.updated, done.deleted - done.updated)
+
+
+def _changes(target: Target, arms: Sequence[Arm], taken: DataFrame) -> DataFrame:
+    """The rows as `stage_changes` wants them."""
+    schema = target.table.schema
+    defaults = default_columns(schema) if any(arm.inserts or arm.updates for arm in arms) else {}
+    values = []
+    for column in schema.columns:
+        value = F.lit(None).cast(carrier_type(column.type))
+        for arm in arms:
+            if arm.inserts or arm.updates:
+                new = _new_value(arm, column, taken, defaults.get(column.name))
+                value = F.when(F.col(_ACTION) == arm.number, new).otherwise(value)
+        values.append(value.alias(column.name))
+    return taken.select(*values, *IDENTITY, _written(arms).alias(WRITTEN))
+
+
+def _new_value(
+    arm: Arm, column: Column, taken: DataFrame, default: SparkColumn | None
+) -> SparkColumn:
+    given = arm.values.get(column.column_id)
+    if given is None and arm.updates:
+        return F.col(f"_t{column.column_id}")
+    if given is None or given is DEFAULT:
+        assert default is not None  # noqa: S101 - they are made for every clause that writes
+        return default
+    name = _value_name(arm, column.column_id)
+    return convert(F.col(name), taken.schema[name].dataType, column.type, where=column.name)
+
+
+def _written(arms: Sequence[Arm]) -> SparkColumn:
+    """Whether a row is written; a row of an ERROR clause ends the statement."""
+    written = F.col(_ACTION).isin([arm.number for arm in arms if arm.inserts or arm.updates])
+    for arm in arms:
+        if arm.fails:
+            text = F.lit(f"Merge error condition {arm.words}")
+            if arm.message is not None:
+                told = F.col(_message_name(arm)).cast("string")
+                text = F.coalesce(F.concat(text, F.lit(": "), told), text)
+            failure = refuse_value(text).cast("boolean")
+            written = F.when(F.col(_ACTION) == arm.number, failure).otherwise(written)
+    return written
