@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -25,6 +25,9 @@ from ducklake_spark.result import Result
 from ducklake_spark.spark.align import align_by_name
 from ducklake_spark.spark.session import find_session, prepare_session
 from ducklake_spark.spark.tags import type_of_field
+
+if TYPE_CHECKING:
+    from ducklake_spark.execution.merge_builder import MergeBuilder
 
 
 def connect(
@@ -158,17 +161,49 @@ class Connection(Maintenance):
 
         return read_feed(self, split_name(name), start, end, kind)
 
-    def append(self, name: str, df: DataFrame) -> int:
-        """Add the rows of a DataFrame to a table, columns matched by name. Returns how many."""
-        from ducklake_spark.execution.defaults import default_columns
+    def append(self, name: str, df: DataFrame, *, merge_schema: bool = False) -> int:
+        """Add the rows of a DataFrame to a table, columns matched by name. Returns how many.
 
-        lake, schema, table_name = self.place(split_name(name))
-        with self.writing(lake, f'append to table "{table_name}"') as tx:
-            _, table = self.find_table(tx, lake, schema, table_name)
-            prepare_session(df.sparkSession)
-            defaults = default_columns(table.schema)
-            rows = align_by_name(df, table.schema, defaults, table=table.name)
-            return append(lake, tx, table, rows)
+        Args:
+            name: the table, as in `table`.
+            df: the rows; a column of the table that it lacks takes its default.
+            merge_schema: whether the table gets the columns that only the DataFrame has, and the
+                DataFrame's type where a column can be promoted to it, in the same snapshot.
+        """
+        from ducklake_spark.execution.overwrite import append_frame
+
+        return append_frame(self, split_name(name), df, merge_schema=merge_schema)
+
+    def overwrite(
+        self,
+        name: str,
+        df: DataFrame,
+        *,
+        replace_where: str | Column | None = None,
+        partitions: Literal["dynamic"] | None = None,
+    ) -> int:
+        """Replace rows of a table by those of a DataFrame, as one snapshot. Returns how many it has.
+
+        The DataFrame may read the table itself. New rows get new row ids.
+
+        Args:
+            name: the table, as in `table`.
+            df: the new rows, columns matched by name.
+            replace_where: only the rows that this condition is true for go, in DuckDB's SQL or as a
+                Column of Spark; a new row that it is not true for is an error.
+            partitions: with "dynamic" only those partitions are replaced that the DataFrame has rows
+                for.
+        """
+        from ducklake_spark.execution.overwrite import overwrite_frame
+
+        if partitions not in (None, "dynamic"):
+            raise InvalidInput(
+                f"Cannot overwrite the partitions {partitions!r}.", hint='partitions="dynamic".'
+            )
+        dynamic = partitions is not None
+        return overwrite_frame(
+            self, split_name(name), df, replace_where=replace_where, dynamic=dynamic
+        )
 
     def create_table(self, name: str, df: DataFrame, *, or_replace: bool = False) -> int:
         """Make a table with the columns and rows of a DataFrame. Returns how many rows."""
@@ -252,6 +287,32 @@ class Connection(Maintenance):
         from ducklake_spark.execution.change_rows import update_where
 
         return update_where(self, split_name(name), values, condition)
+
+    def merge(
+        self,
+        target: str,
+        source: DataFrame | str,
+        on: str | Sequence[str],
+        *,
+        target_alias: str = "target",
+        source_alias: str = "source",
+    ) -> MergeBuilder:
+        """Begin a MERGE; add clauses to what this returns, and then `execute()`.
+
+        >>> con.merge("stock", news, on=["item"]).when_matched_update().execute()  # doctest: +SKIP
+        MergeResult(inserted=0, updated=2, deleted=0)
+
+        Args:
+            target: the table to change, as in `table`.
+            source: a DataFrame, the name of a table, or a query in DuckDB's SQL.
+            on: a condition in DuckDB's SQL such as ``target.id = source.id``, or the names of columns
+                that must be equal.
+            target_alias: what conditions and values call the table.
+            source_alias: what they call the source.
+        """
+        from ducklake_spark.execution.merge_builder import start_merge
+
+        return start_merge(self, target, source, on, (target_alias, source_alias))
 
     def snapshots(self, lake: str | None = None) -> DataFrame:
         """Every snapshot of a lake, by default of the one in use."""

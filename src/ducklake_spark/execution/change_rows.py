@@ -113,14 +113,21 @@ def _stage_update(
 
 def delete_where(con: Connection, parts: Sequence[str], condition: str | SparkColumn | None) -> int:
     """`Connection.delete`."""
-    if not isinstance(condition, SparkColumn):
-        where = None if condition is None else parse_expression(condition)
-        return _count_of(delete(con, st.Delete(tuple(parts), where=where)))
+    if condition is None:
+        return _count_of(delete(con, st.Delete(tuple(parts))))
     with changing(con, parts, "delete from") as (tx, version):
         target = open_target(con.spark, version)
-        with spark_failures(f'delete from table "{version.table.name}"'):
-            rows = target.frame().where(condition).select(FILE_ID, POSITION)
-        return stage_deletes(tx, target, rows)
+        return stage_deletes(tx, target, condition_rows(con, target, condition))
+
+
+def condition_rows(con: Connection, target: Target, condition: str | SparkColumn) -> DataFrame:
+    """The identities of the rows that a condition is true for."""
+    if isinstance(condition, SparkColumn):
+        with spark_failures(f'look for rows of table "{target.table.name}"'):
+            return target.frame().where(condition).select(FILE_ID, POSITION)
+    query = table_query(target.version, None, None)
+    query.set("expressions", [_column(query, name) for name in (FILE_ID, POSITION)])
+    return run_query(con, _narrowed(query, (), parse_expression(condition)), target=target)
 
 
 def update_where(

@@ -26,6 +26,8 @@ from ducklake_spark.operations import objects
 from ducklake_spark.operations.append import append, append_rows
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.objects import NewColumn
+from ducklake_spark.operations.overwrite import overwrite_all
+from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.spark.align import align_by_name, align_by_position
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.local import local_frame
@@ -47,13 +49,17 @@ def insert(con: Connection, s: st.Insert) -> RowSet:
         if tx.local.find_view(entry.schema_id, name) is not None:
             raise InvalidInput(f'Cannot insert into "{name}": it is a view, not a table.')
         _, table = con.find_table(tx, lake, schema, name)
-        constants = _constants(s, table)
+        constants = None if s.overwrite else _constants(s, table)
         if constants is not None and append_rows(lake, tx, table, constants):
             count = len(constants)
         else:
             with spark_failures(f'insert into table "{name}"'):
                 frame = _source(con, s, table)
-            count = append(lake, tx, table, frame)
+            if s.overwrite:
+                version = TableVersion(lake, table, tx.snapshot, tx.local.base, tx.local)
+                count = overwrite_all(tx, version, frame)
+            else:
+                count = append(lake, tx, table, frame)
     return RowSet(_COUNT, ((count,),))
 
 

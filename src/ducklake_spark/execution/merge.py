@@ -14,7 +14,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 from sqlglot import exp
 
-from ducklake_spark.errors import InvalidInput
+from ducklake_spark.errors import DuckLakeError, InvalidInput
 from ducklake_spark.execution.bind import run_query
 from ducklake_spark.execution.change_rows import changing, table_query
 from ducklake_spark.execution.defaults import default_columns
@@ -80,7 +80,7 @@ def run_merge(con: Connection, s: st.Merge, source: DataFrame | None = None) -> 
             name,
             tuple(c for c in rows.columns if source is not None or c not in _wanted(s, name)),
             frozenset(column.lower() for column in s.using),
-            tuple(part.name for part in s.source.parts) if isinstance(s.source, exp.Table) else (),
+            _source_parts(con, s.source),
         )
         _check_names(names, s)
         arms = resolve_arms(s.clauses, names)
@@ -98,6 +98,18 @@ def run_merge(con: Connection, s: st.Merge, source: DataFrame | None = None) -> 
 
 def _source_name(s: st.Merge) -> str:
     return s.source.alias_or_name or "source"
+
+
+def _source_parts(con: Connection, source: exp.Expr) -> tuple[str, ...]:
+    """The whole name of a source that is a table and has no other name."""
+    if not isinstance(source, exp.Table) or source.alias:
+        return ()
+    parts = tuple(part.name for part in source.parts)
+    try:
+        lake, schema, name = con.place(parts)
+    except DuckLakeError:  # it is not a table of a lake
+        return parts
+    return (lake.name, schema, name)
 
 
 def _source_rows(con: Connection, s: st.Merge, name: str) -> DataFrame:

@@ -17,12 +17,16 @@ class DefaultValues:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """INSERT INTO table [BY NAME] [(columns)] source. Leading CTEs are part of the source."""
+    """INSERT INTO table [BY NAME] [(columns)] source. Leading CTEs are part of the source.
+
+    With `overwrite`, which only Spark's dialect has, all rows are replaced.
+    """
 
     table: Parts
     source: exp.Expr | DefaultValues
     columns: tuple[str, ...] | None = None
     by_name: bool = False
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, slots=True)

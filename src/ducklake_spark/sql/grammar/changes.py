@@ -15,9 +15,11 @@ def parse_insert(reader: Reader, ctes: exp.With | None = None) -> st.Insert:
     """INSERT INTO table [BY NAME] [(columns)] query | DEFAULT VALUES."""
     if reader.accept("OR"):
         _refuse_conflict_clause()
-    if reader.accept("OVERWRITE"):
+    overwrite = reader.accept("OVERWRITE")
+    if overwrite and not reader.is_spark:
         raise NotSupported(
-            "INSERT OVERWRITE is not supported.", hint="DELETE and INSERT in one transaction."
+            "INSERT OVERWRITE is not supported in DuckDB's dialect.",
+            hint="DELETE and INSERT in one transaction, con.overwrite() or dialect='spark'.",
         )
     reader.accept("INTO")
     reader.accept("TABLE")
@@ -33,7 +35,7 @@ def parse_insert(reader: Reader, ctes: exp.With | None = None) -> st.Insert:
     if reader.peek("ON CONFLICT"):
         _refuse_conflict_clause()
     refuse_returning(reader)
-    return st.Insert(table, source, columns, by_name)
+    return st.Insert(table, source, columns, by_name, overwrite)
 
 
 def _insert_source(reader: Reader, ctes: exp.With | None) -> exp.Expr | st.DefaultValues:
