@@ -182,7 +182,7 @@ class Connection(Maintenance):
         replace_where: str | Column | None = None,
         partitions: Literal["dynamic"] | None = None,
     ) -> int:
-        """Replace rows of a table by those of a DataFrame, as one snapshot. Returns how many it has.
+        """Replace rows of a table by those of a DataFrame. Returns how many were written.
 
         The DataFrame may read the table itself. New rows get new row ids.
 
@@ -191,8 +191,8 @@ class Connection(Maintenance):
             df: the new rows, columns matched by name.
             replace_where: only the rows that this condition is true for go, in DuckDB's SQL or as a
                 Column of Spark; a new row that it is not true for is an error.
-            partitions: with "dynamic" only those partitions are replaced that the DataFrame has rows
-                for.
+            partitions: with "dynamic" only those partitions are replaced that the DataFrame has
+                rows for.
         """
         from ducklake_spark.execution.overwrite import overwrite_frame
 
@@ -305,8 +305,8 @@ class Connection(Maintenance):
         Args:
             target: the table to change, as in `table`.
             source: a DataFrame, the name of a table, or a query in DuckDB's SQL.
-            on: a condition in DuckDB's SQL such as ``target.id = source.id``, or the names of columns
-                that must be equal.
+            on: a condition in DuckDB's SQL such as ``target.id = source.id``, or the names of
+                columns that must be equal.
             target_alias: what conditions and values call the table.
             source_alias: what they call the source.
         """
