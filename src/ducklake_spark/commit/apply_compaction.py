@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ducklake_spark.commit.apply_deletes import insert_delete_file
+from ducklake_spark.commit.apply_files import insert_file_facts
 from ducklake_spark.commit.exact_stats import store_exact_stats
 from ducklake_spark.commit.rows import CommitRows
 from ducklake_spark.model.compaction import (
@@ -116,22 +117,7 @@ def insert_data_file(commit: CommitRows, table_id: int, file: CompactedFile) -> 
         None,
         file.partial_max,
     )
-    for stats in written.column_stats:
-        commit.insert(
-            "ducklake_file_column_stats",
-            file_id,
-            table_id,
-            stats.column_id,
-            stats.column_size_bytes,
-            stats.value_count,
-            stats.null_count,
-            stats.min_value,
-            stats.max_value,
-            stats.contains_nan,
-            stats.extra_stats,
-        )
-    for index, value in enumerate(written.partition_values):
-        commit.insert("ducklake_file_partition_value", file_id, table_id, index, value)
+    insert_file_facts(commit, table_id, file_id, written)
     return file_id
 
 

@@ -113,6 +113,12 @@ def _insert_file(
         mapping_id,
         None,
     )
+    insert_file_facts(commit, table_id, file_id, file)
+    return file_id
+
+
+def insert_file_facts(commit: CommitRows, table_id: int, file_id: int, file: WrittenFile) -> None:
+    """What readers leave a data file out by: its statistics and partition values."""
     for stats in file.column_stats:
         commit.insert(
             "ducklake_file_column_stats",
@@ -129,7 +135,6 @@ def _insert_file(
         )
     for index, value in enumerate(file.partition_values):
         commit.insert("ducklake_file_partition_value", file_id, table_id, index, value)
-    return file_id
 
 
 def _store_totals(
