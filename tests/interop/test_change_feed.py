@@ -154,13 +154,15 @@ def test_added_files_and_types_that_only_arrow_reads_are_in_the_feed(
     path = tmp_path / "foreign.parquet"
     with sqlite_location.oracle() as oracle:
         for statement in (
-            "CREATE TABLE t (id INTEGER, big HUGEINT)",
-            f"COPY (SELECT i AS ID, i::HUGEINT AS big FROM range(20) r(i)) TO '{path}'",
+            "CREATE TABLE t (id BIGINT, gap INTERVAL)",
+            f"COPY (SELECT i AS ID, to_days(i::INTEGER) AS gap FROM range(20) r(i)) TO '{path}'",
             f"CALL ducklake_add_data_files('lake', 't', '{path}')",
-            "UPDATE t SET big = -1 WHERE id >= 5",
+            "UPDATE t SET gap = INTERVAL 1 HOUR WHERE id >= 5",
         ):
             oracle.sql(statement)
-        expected = oracle.sql("FROM lake.table_changes('t', 2, 3)")
+        expected = oracle.sql(
+            "SELECT * REPLACE (gap::VARCHAR AS gap) FROM lake.table_changes('t', 2, 3)"
+        )
     with connect(spark, sqlite_location) as con:
         assert same_rows(con.changes("t", 2, 3).collect(), expected)
 
@@ -182,3 +184,30 @@ def test_the_feed_reaches_as_far_as_the_snapshots_that_were_kept(spark, sqlite_l
         rows = feed_of(con, 1, 5)
         assert sorted(row[3] for row in rows) == [*range(15, 20), *range(30, 50)]
         assert {row[2] for row in rows} == {"insert"}
+
+
+OWN = [
+    "CREATE TABLE t (id BIGINT, v VARCHAR)",
+    "INSERT INTO t SELECT id, 'a' FROM range(40) r(id)",
+    "DELETE FROM t WHERE id % 3 = 0",
+    "DELETE FROM t WHERE id = 1",
+    "UPDATE t SET v = 'b' WHERE id BETWEEN 10 AND 30",
+    "ALTER TABLE t ADD COLUMN w INTEGER DEFAULT 5",
+    "INSERT INTO t VALUES (100, 'x', 1), (101, 'y', 2)",
+    "UPDATE t SET w = 6 WHERE id IN (2, 100)",
+    "DELETE FROM t WHERE id > 100",
+    "DELETE FROM t WHERE id < 40",
+]
+
+
+def test_duckdb_sees_the_same_changes_in_what_is_written_here(spark, sqlite_location):
+    with connect(spark, sqlite_location) as con:
+        for statement in OWN:
+            con.sql(statement)
+        ours = con.changes("t", 0).collect()
+        con.sql("CALL ducklake_flush_inlined_data('lake')")
+        con.sql("CALL ducklake_rewrite_data_files('lake', delete_threshold => 0)")
+        assert same_rows(con.changes("t", 0).collect(), ours)
+    with sqlite_location.oracle() as oracle:
+        theirs = oracle.sql(f"FROM lake.table_changes('t', 0, {len(OWN)})")
+    assert same_rows(ours, theirs)

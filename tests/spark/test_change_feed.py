@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def con(spark, tmp_path_factory):
-    """A lake with a table of three files, one each of snapshots 2 to 4, and a view."""
+    """A lake with a table of three files, one each of snapshots 2 to 4, and some others."""
     place = tmp_path_factory.mktemp("feed")
     con = ducklake_spark.connect(
         f"ducklake:sqlite:{place / 'lake.sqlite'}",
@@ -30,6 +30,9 @@ def con(spark, tmp_path_factory):
     con.sql("CREATE SCHEMA s")
     con.sql("CREATE TABLE s.t (snapshot_id INTEGER, rowid INTEGER)")
     con.sql("INSERT INTO s.t VALUES (70, 80)")
+    con.sql("CREATE TABLE p AS SELECT id FROM range(0, 20) r(id)")
+    con.sql("INSERT INTO p SELECT id FROM range(100, 120) r(id)")
+    con.sql("DELETE FROM p WHERE id IN (5, 105)")
     yield con
     con.close()
 
@@ -113,6 +116,15 @@ def test_only_files_of_the_range_are_listed_and_filters_prune_them(con):
     reports = explain_scans(con.sql("FROM lake.table_changes('t', 2, 4) WHERE id = 105"))
     assert sum(report.files_total for report in reports) == 3
     assert sum(report.files_chosen for report in reports) == 1
+
+
+def test_filters_prune_the_files_that_rows_were_deleted_from(con):
+    frame = con.sql("FROM lake.table_changes('p', 11, 11) WHERE id = 105")
+    [report] = explain_scans(frame)
+    assert (report.files_total, report.files_chosen) == (2, 1)
+    assert [tuple(row) for row in frame.collect()] == [(11, 25, "delete", 105)]
+    called = con.sql("CALL ducklake_table_deletions('lake', 'main', 'p', 11, 11)")
+    assert sorted(row.id for row in called.collect()) == [5, 105]
 
 
 def test_a_transaction_sees_the_feed_of_what_is_committed(con):
