@@ -1,0 +1,239 @@
+"""The two engines on one lake, and what must be true after each step of a walk."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import ducklake_spark
+from support.oracle import Oracle
+from support.rows import normal
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from support.lakes import LakeLocation
+    from support.walk import Step, Table, Walk
+
+ENGINES = ("spark", "duckdb")
+Rows = dict[int, tuple[int, list[Any]]]  # by key: the row id and the values
+
+
+class Engines:
+    """Both engines, each with one long session; a DuckDB file is open in one of them at a time."""
+
+    def __init__(self, spark: SparkSession, location: LakeLocation) -> None:
+        self.spark = spark
+        self.location = location
+        self.alone = location.kind == "duckdb"
+        self._con: ducklake_spark.Connection | None = None
+        self._oracle: Oracle | None = None
+
+    @property
+    def con(self) -> ducklake_spark.Connection:
+        if self.alone and self._oracle is not None:
+            self._oracle.close()
+            self._oracle = None
+        if self._con is None:
+            self._con = ducklake_spark.connect(
+                self.location.uri,
+                spark=self.spark,
+                alias="lake",
+                data_path=self.location.data_path,
+            )
+        return self._con
+
+    @property
+    def oracle(self) -> Oracle:
+        if self.alone and self._con is not None:
+            self._con.close()
+            self._con = None
+        if self._oracle is None:
+            self._oracle = Oracle(self.location)
+        return self._oracle
+
+    def query(self, engine: str, text: str) -> list[tuple[Any, ...]]:
+        """Rows of a query."""
+        if engine == "duckdb":
+            return self.oracle.sql(text)
+        return [tuple(row) for row in self.con.sql(text).collect()]
+
+    def latest(self, engine: str) -> int:
+        """The number of the newest snapshot."""
+        if engine == "duckdb":
+            return self.oracle.sql("SELECT id FROM lake.current_snapshot()")[0][0]
+        return self.con.current_lake().latest().snapshot_id
+
+    def take(self, step: Step) -> None:
+        """Run the statements of a step."""
+        for text in step.statements:
+            if step.engine == "duckdb":
+                self.oracle.sql(text)
+            else:
+                self.con.sql(text)
+
+    def close(self) -> None:
+        if self._con is not None:
+            self._con.close()
+        if self._oracle is not None:
+            self._oracle.close()
+
+
+@dataclass
+class Past:
+    """A snapshot as it was when it was the newest: tables, and row ids by table and key."""
+
+    tables: dict[str, Table]
+    row_ids: dict[int, dict[int, int]]
+
+
+@dataclass
+class Walker:
+    """Takes the steps of a walk and compares what both engines show with the model."""
+
+    walk: Walk
+    engines: Engines
+    log: list[str] = field(default_factory=list)
+    past: dict[int, Past] = field(default_factory=dict)
+    maintained: set[int] = field(default_factory=set)
+
+    def start(self) -> None:
+        self._take(self.walk.first())
+
+    def take_steps(self, count: int) -> None:
+        for _ in range(count):
+            self._take(self.walk.next())
+
+    def _take(self, step: Step) -> None:
+        self.log.append(f"-- {len(self.log)} {step.kind}\n{step}")
+        self.engines.take(step)
+        self.look()
+
+    def look(self) -> None:
+        """Compare the newest snapshot, and remember it."""
+        known = max(self.past, default=0)
+        row_ids = dict(self.past[known].row_ids) if self.past else {}
+        latest = None
+        for engine in ENGINES:
+            newest = self.engines.latest(engine)
+            assert latest in (None, newest), "both see the same snapshot as the newest"
+            latest = newest
+            for table in self.walk.tables.values():
+                found = self._read(engine, table)
+                row_ids[table.number] = self._agreed_ids(table, found, row_ids.get(table.number))
+                self._check_condition(engine, table)
+        if latest == known and self.past:
+            return
+        now = Past(copy.deepcopy(self.walk.tables), row_ids)
+        for table in now.tables.values():
+            row_ids[table.number] = {k: row_ids[table.number][k] for k in table.rows}
+        for snapshot in range(known + 1, latest + 1):
+            self.past[snapshot] = now
+            now = copy.copy(now)
+            now.tables = copy.deepcopy(now.tables)
+            for table in now.tables.values():
+                table.touched = set()
+
+    def _read(self, engine: str, table: Table, at: str = "") -> Rows:
+        names = ", ".join(c.name for c in table.columns)
+        rows = self.engines.query(engine, f"SELECT rowid, {names} FROM {table.name}{at}")
+        found = {row[1]: (row[0], [normal(v) for v in row[1:]]) for row in rows}
+        expected = {key: [normal(v) for v in table.values(key)] for key in table.rows}
+        shown = {key: values for key, (_, values) in found.items()}
+        where = f"{engine} reads {table.name}{at}"
+        assert len(found) == len(rows), f"{where}: rows that come twice"
+        lost, extra = expected.keys() - shown.keys(), shown.keys() - expected.keys()
+        assert not lost, f"{where}: lost {sorted(lost)}"
+        assert not extra, f"{where}: too many {sorted(extra)}"
+        wrong = {k: (shown[k], expected[k]) for k in shown if shown[k] != expected[k]}
+        assert not wrong, f"{where}: {[c.name for c in table.columns]} shown, expected: {wrong}"
+        assert len({row_id for row_id, _ in found.values()}) == len(found), f"{where}: row ids"
+        if at and engine == "spark":
+            return found  # each count is a job
+        ((count,),) = self.engines.query(engine, f"SELECT count(*) FROM {table.name}{at}")
+        assert count == len(rows), f"{where}: count(*)"
+        return found
+
+    def _agreed_ids(
+        self, table: Table, found: Rows, known: dict[int, int] | None
+    ) -> dict[int, int]:
+        """A row has the same id in both engines and at all times."""
+        now = {key: row_id for key, (row_id, _) in found.items()}
+        known = known or {}
+        moved = {k: (known[k], now[k]) for k in now.keys() & known.keys() if known[k] != now[k]}
+        assert not moved, f"row ids of {table.name} changed: {moved}"
+        return {**known, **now}
+
+    def _check_condition(self, engine: str, table: Table) -> None:
+        """A filter finds its rows: statistics exclude nothing that is there."""
+        if engine == "spark" and self.walk.random.random() < 0.6:
+            return  # a job of Spark's takes its time
+        condition = self.walk.condition(table)
+        rows = self.engines.query(engine, f"SELECT id FROM {table.name} WHERE {condition.text}")
+        expected = sorted(key for key in table.rows if condition.holds(table, key))
+        where = f"{engine} reads {table.name} where {condition.text}"
+        assert sorted(row[0] for row in rows) == expected, where
+
+    def look_back(self, snapshots: list[int] | None = None) -> None:
+        """Compare every snapshot that there is."""
+        for engine in ENGINES:
+            for snapshot, past in self.past.items():
+                if snapshots is not None and snapshot not in snapshots:
+                    continue
+                for table in past.tables.values():
+                    found = self._read(engine, table, f" AT (VERSION => {snapshot})")
+                    now = {key: row_id for key, (row_id, _) in found.items()}
+                    assert now == past.row_ids[table.number], f"{engine}: row ids at {snapshot}"
+
+    def check_feed(self, name: str, start: int, end: int) -> None:
+        """The feed tells what the steps did, and leads from the older state to the newer."""
+        table = self.past[end].tables[name]
+        feed = Counter(
+            (row[0], row[1], row[2], repr([normal(v) for v in row[3:]]))
+            for row in self.engines.con.changes(name, start, end).collect()
+        )
+        expected = self.expected_feed(table, start, end)
+        where = f"feed of {name} from {start} to {end}"
+        assert feed - expected == Counter(), f"{where}: too much"
+        assert expected - feed == Counter(), f"{where}: missing"
+
+    def expected_feed(self, last: Table, start: int, end: int) -> Counter:
+        feed: Counter = Counter()
+        for snapshot in range(start, end + 1):
+            after = self._version(snapshot, last.number)
+            before = self._version(snapshot - 1, last.number)
+            ids = self.past[snapshot].row_ids.get(last.number, {})
+            ids = {
+                **ids,
+                **(self.past[snapshot - 1].row_ids if snapshot > 1 else {}).get(last.number, {}),
+            }
+            old = before.rows if before else {}
+            new = after.rows if after else {}
+            for key in old.keys() | new.keys():
+                if key in old and key in new and key not in after.touched:
+                    continue
+                if key in old:
+                    kind = "update_preimage" if key in new else "delete"
+                    feed[snapshot, ids[key], kind, seen_from(last, old[key])] += 1
+                if key in new:
+                    kind = "update_postimage" if key in old else "insert"
+                    feed[snapshot, ids[key], kind, seen_from(last, new[key])] += 1
+        return feed
+
+    def _version(self, snapshot: int, number: int) -> Table | None:
+        if snapshot not in self.past:
+            return None
+        tables = self.past[snapshot].tables.values()
+        return next((table for table in tables if table.number == number), None)
+
+    def check_lake(self) -> None:
+        """The lake is sound from its catalog to its bytes."""
+        findings = self.engines.con.check().collect()
+        assert findings == [], findings
+
+
+def seen_from(table: Table, row: dict[int, Any]) -> str:
+    """A row with the columns that a table has later."""
+    return repr([normal(row.get(c.identity, c.initial)) for c in table.columns])
