@@ -81,7 +81,7 @@ def _check_columns(table: str, schema: Schema, keys: Sequence[st.SortKey]) -> No
     known = {column.name.lower() for column in schema.columns}
     missing: list[str] = []
     for key in keys:
-        for column in key.expression.find_all(exp.Column):
+        for column in key.expression.find_all(exp.Column, bfs=False):
             if column.table:
                 raise InvalidInput(
                     f"Unexpected qualified column reference {column.sql(dialect='duckdb')} - only "
