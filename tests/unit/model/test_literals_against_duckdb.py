@@ -65,7 +65,9 @@ def test_scalar_texts_agree_with_duckdb(con, name):
     @given(st.lists(SCALARS[name], min_size=1, max_size=60))
     def check(values):
         ours = [format_text(value, kind) for value in values]
-        assert casts_of(con, sql_type, ours) == ours  # DuckDB reads our text, and writes the same
+        # DuckDB reads our text, and writes the same. Of floats its text is not always the shortest.
+        theirs = texts_of(con, f"CAST(v AS {sql_type})", values) if name == "float32" else ours
+        assert casts_of(con, sql_type, ours) == theirs
         assert [parse_text(text, kind) for text in ours] == values
 
     check()
