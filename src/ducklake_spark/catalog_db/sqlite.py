@@ -17,11 +17,12 @@ from ducklake_spark.catalog_db.dialect import (
     values_insert,
 )
 from ducklake_spark.catalog_db.values import decode_value, encode_as_text, parse_timestamp
-from ducklake_spark.errors import UnknownOption
+from ducklake_spark.errors import InvalidInput, UnknownOption
 from ducklake_spark.model.types import DataType, ScalarType
 
 _WHOLE_NUMBERS: Final = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
 _MICROS: Final = "ducklake_micros"
+_JOURNAL_MODES: Final = ("delete", "truncate", "persist", "wal")
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _MICROSECOND: Final = dt.timedelta(microseconds=1)
 # Result codes of SQLite; the driver names them from Python 3.11 on only.
@@ -33,18 +34,40 @@ def _micros(text: str | None) -> int | None:
     return None if text is None else (parse_timestamp(text) - _EPOCH) // _MICROSECOND
 
 
+def _read_parameters(request: OpenRequest) -> tuple[int, str | None]:
+    """How long to wait for others, in milliseconds, and the journal mode: META_… of ATTACH."""
+    timeout, mode = request.busy_timeout_ms, None
+    for name, value in request.parameters.items():
+        match name.lower(), str(value).lower():
+            case "busy_timeout", text if text.isdecimal():
+                timeout = int(text)
+            case "journal_mode", text if text in _JOURNAL_MODES:
+                mode = text
+            case ("busy_timeout" | "journal_mode") as known, text:
+                raise InvalidInput(
+                    f'The parameter "{known}" of a SQLite catalog cannot be {text!r}.',
+                    hint="busy_timeout takes milliseconds, journal_mode takes one of "
+                    f"{', '.join(_JOURNAL_MODES)}.",
+                )
+            case _:
+                raise UnknownOption(
+                    f'"{name}" is no parameter of a SQLite catalog.',
+                    hint="there are busy_timeout and journal_mode.",
+                )
+    return timeout, mode
+
+
 class SqliteSession:
-    """A connection in autocommit mode; the journal mode stays as the file has it."""
+    """A connection in autocommit mode; the journal mode stays as the file has it, unless given."""
 
     def __init__(self, request: OpenRequest) -> None:
-        for name in request.parameters:
-            raise UnknownOption(f'"{name}" is no parameter of a SQLite catalog.')
+        timeout, journal_mode = _read_parameters(request)
         mode = "ro" if request.read_only else "rwc" if request.create else "rw"
         path = Path(request.url.target).expanduser().absolute().as_uri()
         self._connection = sqlite3.connect(
             f"{path}?mode={mode}",
             uri=True,
-            timeout=request.busy_timeout_ms / 1000,
+            timeout=timeout / 1000,
             isolation_level=None,
             check_same_thread=False,
             cached_statements=512,
@@ -52,6 +75,8 @@ class SqliteSession:
         try:
             self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
             self._connection.create_function(_MICROS, 1, _micros, deterministic=True)
+            if journal_mode is not None:
+                self._connection.execute(f"PRAGMA journal_mode = {journal_mode}")
         except sqlite3.Error:
             self._connection.close()
             raise
