@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from support.lakes import CATALOG_KINDS, LakeLocation, make_location
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from support.postgres import PostgresServer
+
+
+# How long an example takes says more of what else the machine does than of the code.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")
