@@ -229,6 +229,27 @@ def test_files_that_a_constant_excludes_are_not_read(con, location):
     assert con.sql("FROM p").count() == 25
 
 
+def test_files_without_a_key_of_the_source_are_not_read(con):
+    con.sql("CALL lake.set_option('data_inlining_row_limit', 0)")
+    con.sql("CREATE TABLE p (id INTEGER, part INTEGER, v INTEGER)")
+    con.sql("ALTER TABLE p SET PARTITIONED BY (part)")
+    con.sql("INSERT INTO p SELECT i, i // 10, 0 FROM range(120) r(i)")
+    first = con.sql("SELECT DISTINCT filename FROM p WHERE part = 0").collect()[0][0]
+    kept = Path(first).read_bytes()
+    Path(first).unlink()
+
+    source = con.sql(
+        "SELECT CAST(i AS INTEGER) AS id, 50 AS part, 1 AS v FROM range(115, 125) r(i)"
+    )
+    done = con.merge("p", source, on=["id"])
+    done = done.when_matched_update().when_not_matched_insert().execute()
+    assert done == MergeResult(inserted=5, updated=5, deleted=0)
+    Path(first).write_bytes(kept)
+    assert con.sql("SELECT count(*), sum(v) FROM p").collect() == [(125, 10)]
+    nothing = con.merge("p", source.where("id IS NULL"), on=["id"]).when_matched_delete()
+    assert nothing.execute() == MergeResult()
+
+
 def test_the_builder_says_what_it_did(con):
     source = con.spark.createDataFrame([(2, 22, "bb"), (5, 55, "ee")], "id int, v int, s string")
 

@@ -19,6 +19,7 @@ from ducklake_spark.execution.bind import run_query
 from ducklake_spark.execution.change_rows import changing, table_query
 from ducklake_spark.execution.defaults import default_columns
 from ducklake_spark.execution.merge_arms import Arm, Names, qualified, resolve_arms
+from ducklake_spark.execution.merge_ranges import find_keys, is_worthwhile, range_condition
 from ducklake_spark.operations.append import append
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.row_changes import (
@@ -84,10 +85,15 @@ def run_merge(con: Connection, s: st.Merge, source: DataFrame | None = None) -> 
         )
         _check_names(names, s)
         arms = resolve_arms(s.clauses, names)
+        condition = _condition(s, names)
+        if not any(arm.when == "not_matched_by_source" for arm in arms) and is_worthwhile(target):
+            rows, condition = _with_ranges(rows, condition, names)
         view = f"_ducklake_source_{next(_numbers)}"
         rows.withColumn(_IN_SOURCE, F.lit(True)).createOrReplaceTempView(view)
         try:
-            joined = run_query(con, _query(target, s, names, arms, view), target=target)
+            joined = run_query(
+                con, _query(target, s, (names, condition, view), arms), target=target
+            )
         finally:
             con.spark.catalog.dropTempView(view)
         return _stage(tx, target, arms, joined)
@@ -172,7 +178,23 @@ def _check_names(names: Names, s: st.Merge) -> None:
 # --- the query ------------------------------------------------------------------------------------
 
 
-def _query(target: Target, s: st.Merge, names: Names, arms: Sequence[Arm], view: str) -> exp.Select:
+def _with_ranges(rows: DataFrame, condition: exp.Expr, names: Names) -> tuple[DataFrame, exp.Expr]:
+    """The source, computed, and the condition with the range that its keys are in."""
+    keys = find_keys(condition, names, rows)
+    if not keys:
+        return rows, condition
+    with spark_failures(f'merge into table "{names.table.name}"'):
+        computed = rows.localCheckpoint()  # it is asked twice, and must say the same
+    within = range_condition(computed, keys, names)
+    if within is None:
+        return computed, condition
+    return computed, exp.And(this=exp.paren(condition, copy=False), expression=within)
+
+
+def _query(
+    target: Target, s: st.Merge, join_on: tuple[Names, exp.Expr, str], arms: Sequence[Arm]
+) -> exp.Select:
+    names, condition, view = join_on
     query = table_query(target.version, names.target, s.ctes.copy() if s.ctes else None)
     alias = exp.TableAlias(this=exp.to_identifier(names.source, quoted=True))
     source = exp.Table(this=exp.to_identifier(view, quoted=True), alias=alias)
@@ -183,7 +205,7 @@ def _query(target: Target, s: st.Merge, names: Names, arms: Sequence[Arm], view:
         (False, True): {"side": "LEFT"},
         (True, True): {"side": "FULL"},
     }["not_matched" in kinds, "not_matched_by_source" in kinds]
-    join = exp.Join(this=source, on=_condition(s, names), **kind)
+    join = exp.Join(this=source, on=condition, **kind)
     query.set("joins", [join])
     query.set("expressions", [*_items(target, names, arms)])
     return query

@@ -84,8 +84,9 @@ def overwrite_frame(
 
 def _aligned(df: DataFrame, table: TableEntry) -> DataFrame:
     prepare_session(df.sparkSession)
-    defaults = default_columns(table.schema)
-    return align_by_name(df, table.schema, defaults, table=table.name)
+    with spark_failures(f'write to table "{table.name}"'):
+        defaults = default_columns(table.schema)
+        return align_by_name(df, table.schema, defaults, table=table.name)
 
 
 def _checked(
