@@ -137,11 +137,13 @@ def append_many(location: LakeLocation, number: int, commits: int, start: Any) -
     session.close_lakes()
 
 
-def delete_many(location: LakeLocation, number: int, ids: list[int], start: Any) -> None:
+def delete_many(
+    location: LakeLocation, number: int, ids: list[int], start: Any, pause: float = 0
+) -> None:
     """Delete rows one by one, each in a commit of its own, together with other processes.
 
     A delete that another stood in the way of is done again. Every second process keeps its deletes
-    in the catalog.
+    in the catalog. It may pause after each, so that others come to their turn.
     """
     session = open_session(location, busy_timeout=20_000)
     start.wait(60)
@@ -152,4 +154,25 @@ def delete_many(location: LakeLocation, number: int, ids: list[int], start: Any)
             except TransactionConflict:
                 continue
             break
+        time.sleep(pause)
+    session.close_lakes()
+
+
+def append_mixed(location: LakeLocation, number: int, commits: int, start: Any) -> None:
+    """Append two rows in each of so many commits, to a file and to the catalog in turn.
+
+    An insert that a delete stood in the way of is done again.
+    """
+    session = open_session(location, busy_timeout=20_000)
+    start.wait(60)
+    for commit in range(commits):
+        first = (number * commits + commit) * 2
+        insert = Writer(session).insert_inlined if commit % 2 else Writer(session).insert
+        while True:
+            try:
+                insert(first, first + 1)
+            except TransactionConflict:
+                continue
+            break
+        time.sleep(0.05)
     session.close_lakes()

@@ -130,13 +130,13 @@ class Walk:
         self.tables: dict[str, Table] = {}
         self.next_key = 0
         self.next_number = 0
-        self.changed_tables = False
         kinds: dict[Callable[[], list[str]], tuple[int, float]] = {
             # how often, and in how many of the walks at all
             self._small_insert: (5, 1),
             self._large_insert: (4, 1),
             self._delete: (5, 0.9),
             self._update: (5, 0.8),
+            self._merge_into: (3, 0.6),
             self._alter: (4, 0.7),
             self._partition: (2, 0.5),
             self._sort: (2, 0.5),
@@ -281,14 +281,49 @@ class Walk:
             table.rows[key][column.identity] = new[key]
         return f"{column.name} = {text}"
 
+    def _merge_into(self) -> list[str]:
+        """Rows that are there are updated, or deleted where the source says so; others come."""
+        table = self._table()
+        usable = [c for c in table.columns[1:] if c.type in ("INTEGER", "BIGINT", "VARCHAR")]
+        if not usable:
+            return []
+        column, count = self.random.choice(usable), self.random.choice([1, 3, 9, 30])
+        old = self.random.sample(sorted(table.rows), min(count, len(table.rows)))
+        goers = old[:2] if self.random.random() < 0.5 else []
+        going = set(goers if self.engine == "spark" else [])  # the extension takes one action
+        source = [(k, draw(self.random, column.type), k in going) for k in old]
+        for _ in range(self.random.choice([0, 1, 12])):
+            source.append((self.next_key, draw(self.random, column.type), False))
+            self._new_row(table)
+        if not source:
+            return []
+        for key, value, goes in source:
+            table.rows[key][column.identity] = value
+            if goes:
+                del table.rows[key]
+        table.touched.update(old)
+        table.was_sorted_or_updated = True
+        lines = ", ".join(
+            f"({key}, CAST({literal(value)} AS {column.type}), {literal(goes)})"
+            for key, value, goes in source
+        )
+        delete = "WHEN MATCHED AND s.goes THEN DELETE " if going else ""
+        return [
+            f"MERGE INTO {table.name} USING (VALUES {lines}) s(id, v, goes) "
+            f"ON {table.name}.id = s.id {delete}"
+            f"WHEN MATCHED THEN UPDATE SET {column.name} = s.v "
+            f"WHEN NOT MATCHED THEN INSERT (id, {column.name}) VALUES (s.id, s.v)"
+        ]
+
     # Several statements as one
 
     def _together(self) -> list[str]:
         before = copy.deepcopy(self.tables)
-        was_updated = {t.number for t in before.values() if t.was_sorted_or_updated}
         choices = [k for k in self.kinds if k in (self._small_insert, self._large_insert)]
-        choices += [k for k in self.kinds if k in (self._delete, self._update)]
+        choices += [k for k in self.kinds if k in (self._delete, self._update, self._merge_into)]
         makers = [self.random.choice(choices) for _ in range(self.random.randint(2, 4))]
+        if self.engine == "duckdb":
+            makers = self._updates_first(makers)
         if self._alter in self.kinds and self.random.random() < 0.3:
             makers.insert(0, self._alter)
         statements = [text for make in makers for text in make()]
@@ -297,9 +332,16 @@ class Walk:
             return ["BEGIN", *statements, "ROLLBACK"]
         for table in self.tables.values():
             table.touched &= before[table.name].rows.keys() & table.rows.keys()
-            if self.engine == "duckdb" or table.number in was_updated:
-                continue
         return ["BEGIN", *statements, "COMMIT"]
+
+    def _updates_first(
+        self, makers: list[Callable[[], list[str]]]
+    ) -> list[Callable[[], list[str]]]:
+        """The extension gives rows that a transaction adds and updates the ids of another row."""
+        merges = [make for make in makers if make == self._merge_into][:1]
+        updates = [make for make in makers if make == self._update]
+        others = [make for make in makers if make not in (self._merge_into, self._update)]
+        return [*updates, *merges, *others]
 
     # Definitions
 

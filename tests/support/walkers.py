@@ -95,18 +95,19 @@ class Walker:
 
     walk: Walk
     engines: Engines
+    lookers: tuple[str, ...] = ENGINES  # who reads after each step
     log: list[str] = field(default_factory=list)
     past: dict[int, Past] = field(default_factory=dict)
-    maintained: set[int] = field(default_factory=set)
 
     def start(self) -> None:
-        self._take(self.walk.first())
+        self.take(self.walk.first())
 
     def take_steps(self, count: int) -> None:
         for _ in range(count):
-            self._take(self.walk.next())
+            self.take(self.walk.next())
 
-    def _take(self, step: Step) -> None:
+    def take(self, step: Step) -> None:
+        """Run a step, and look at what it made."""
         self.log.append(f"-- {len(self.log)} {step.kind}\n{step}")
         self.engines.take(step)
         self.look()
@@ -116,7 +117,7 @@ class Walker:
         known = max(self.past, default=0)
         row_ids = dict(self.past[known].row_ids) if self.past else {}
         latest = None
-        for engine in ENGINES:
+        for engine in self.lookers:
             newest = self.engines.latest(engine)
             assert latest in (None, newest), "both see the same snapshot as the newest"
             latest = newest
@@ -176,12 +177,10 @@ class Walker:
         where = f"{engine} reads {table.name} where {condition.text}"
         assert sorted(row[0] for row in rows) == expected, where
 
-    def look_back(self, snapshots: list[int] | None = None) -> None:
+    def look_back(self, engines: tuple[str, ...] = ENGINES) -> None:
         """Compare every snapshot that there is."""
-        for engine in ENGINES:
+        for engine in engines:
             for snapshot, past in self.past.items():
-                if snapshots is not None and snapshot not in snapshots:
-                    continue
                 for table in past.tables.values():
                     found = self._read(engine, table, f" AT (VERSION => {snapshot})")
                     now = {key: row_id for key, (row_id, _) in found.items()}
