@@ -28,11 +28,11 @@ DELETE_COLUMNS = (
     "x.file_size_bytes, x.footer_size, x.begin_snapshot, x.partial_max, x.encryption_key"
 )
 
-_MOST_IDS = 500
+_MOST_IDS = 5000
 
 
 def load_files(
-    db: Database, table_id: int, snapshot_id: int, *, directory: str
+    db: Database, table_id: int, snapshot_id: int, *, directory: str, at_most: int | None = None
 ) -> tuple[list[DataFile], list[tuple[int, int]]]:
     """Files that the snapshot sees, in the order they were added, and their inlined deletes.
 
@@ -41,6 +41,7 @@ def load_files(
         table_id: whose files.
         snapshot_id: which state.
         directory: the table's directory, for the relative paths.
+        at_most: so many files are enough.
 
     Returns:
         The files, and (data file id, position) of rows deleted inside the metadata database.
@@ -49,7 +50,8 @@ def load_files(
         f"SELECT {DATA_COLUMNS}, {DELETE_COLUMNS} FROM {db.table('ducklake_data_file')} d "
         f"LEFT JOIN (SELECT * FROM {db.table('ducklake_delete_file')} "
         f"WHERE table_id = ? AND {visible_at()}) x ON x.data_file_id = d.data_file_id "
-        f"WHERE d.table_id = ? AND {visible_at('d')} ORDER BY d.data_file_id",
+        f"WHERE d.table_id = ? AND {visible_at('d')} ORDER BY d.data_file_id"
+        + (f" LIMIT {at_most}" if at_most is not None else ""),
         (table_id, snapshot_id, snapshot_id, table_id, snapshot_id, snapshot_id),
     )
     positions = load_inlined_deletes(db, table_id, snapshot_id)

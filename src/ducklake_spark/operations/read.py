@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ducklake_spark.catalog.files import (
-    load_file_stats,
-    load_files,
-    load_name_mappings,
-    load_partition_specs,
-    load_partition_values,
-)
+from ducklake_spark.catalog.files import load_files, load_name_mappings
 from ducklake_spark.catalog.inlined import InlinedRow, count_inlined_rows, load_inlined_rows
+from ducklake_spark.catalog.plain_files import PlainFiles
 from ducklake_spark.catalog.state import CatalogState
 from ducklake_spark.commit.local import (
     LocalState,
@@ -27,71 +22,27 @@ from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import (
     DataFile,
     NameMapping,
-    PartitionSpec,
     SchemaEntry,
     Snapshot,
     TableEntry,
 )
-from ducklake_spark.model.predicate import Predicate, columns_of
 from ducklake_spark.model.schema import Column, Schema
+from ducklake_spark.operations.choose_files import FileChoice, LargeChoice
+from ducklake_spark.operations.large_tables import (
+    MANY,
+    LargeTable,
+    load_large_table,
+    with_listings,
+)
 from ducklake_spark.parquet.foreign import load_found_columns
 from ducklake_spark.parquet.read import load_stored_types
-from ducklake_spark.plan.prune import FileStats, PruneResult, prune
-from ducklake_spark.plan.scan import plan_scan
+from ducklake_spark.plan.history import load_history
+from ducklake_spark.plan.scan import ScanPlan, plan_scan
 from ducklake_spark.spark.internal import KEPT_ROW_ID, POSITION
 from ducklake_spark.spark.local import local_frame
+from ducklake_spark.spark.relation import FileChooser
 from ducklake_spark.spark.scan import scan
 from ducklake_spark.spark.tags import tag_types
-
-
-@dataclass
-class FileChoice:
-    """Answers Spark's question which files a filter can match. Called from Spark's planner.
-
-    Statistics are read for the filter's columns only, and once for a DataFrame; with `is_part`
-    for these files only, because the table has others.
-    """
-
-    lake: Lake
-    table: TableEntry
-    files: Sequence[DataFile]
-    is_part: bool = False
-    same_types: bool = False  # no column of the table has ever had another type
-    last: PruneResult | None = None
-    _stats: dict[int, dict[int, FileStats]] = field(default_factory=dict)
-    _loaded: set[int] = field(default_factory=set)
-    _partition_values: dict[int, tuple[str | None, ...]] | None = None
-    _specs: dict[int, PartitionSpec] = field(default_factory=dict)
-
-    def __call__(self, predicate: Predicate) -> Sequence[DataFile]:
-        """The files that may hold a row that satisfies the predicate."""
-        wanted = columns_of(predicate)
-        self._load(wanted - self._loaded)
-        kinds = {i: self.table.schema.by_id[i].type for i in wanted}
-        self.last = prune(
-            self.files,
-            predicate,
-            kinds,
-            self._stats,
-            specs=self._specs,
-            same_types=self.same_types,
-            partition_values=self._partition_values or {},
-        )
-        return self.last.kept
-
-    def _load(self, missing: set[int]) -> None:
-        if not missing or self.table.table_id < 0:
-            return
-        db = self.lake.db
-        ids = [file.data_file_id for file in self.files] if self.is_part else None
-        for file_id, columns in load_file_stats(db, self.table.table_id, missing, ids).items():
-            self._stats.setdefault(file_id, {}).update(columns)
-        # Files stay divided as they were written, whatever the table's spec is now.
-        divided = any(file.partition_id is not None for file in self.files)
-        if divided and self._partition_values is None:
-            self._partition_values = load_partition_values(db, self.table.table_id, ids)
-            self._specs = load_partition_specs(db, self.table.table_id)
-        self._loaded |= missing
 
 
 @dataclass(frozen=True)
@@ -125,18 +76,23 @@ class Contents:
         files: committed ones first; those of the open transaction have ids below zero.
         inlined_deletes: (data file id, position) of rows that the catalog says are deleted.
         inlined: rows of the catalog; those of the open transaction come last.
+        large: files besides `files`, not fetched because they are many.
     """
 
     files: Sequence[DataFile]
     inlined_deletes: Sequence[tuple[int, int]]
     inlined: Sequence[InlinedRow]
+    large: LargeTable | None = None
 
 
 def read_table(
     spark: SparkSession, version: TableVersion, *, virtual_columns: Sequence[str] = ()
 ) -> DataFrame:
     """The table's rows as a DataFrame that stays at this snapshot for ever."""
-    return read_contents(spark, version, load_contents(version), virtual_columns=virtual_columns)
+    # The name and the number of a file are joined to its rows: all files have to be known.
+    lists_all = bool({"filename", "file_index"} & set(virtual_columns))
+    contents = load_contents(version, lazily=not lists_all)
+    return read_contents(spark, version, contents, virtual_columns=virtual_columns)
 
 
 def read_contents(
@@ -147,20 +103,9 @@ def read_contents(
     virtual_columns: Sequence[str] = (),
 ) -> DataFrame:
     """`read_table` of what `load_contents` has loaded."""
-    table, snapshot_id = version.table, version.snapshot.snapshot_id
-    files, inlined = contents.files, contents.inlined
-    choose = FileChoice(version.lake, table, files, same_types=_has_same_types(version))
-    plan = plan_scan(
-        table,
-        snapshot_id,
-        files,
-        schema_at=lambda snapshot: _schema_at(version, snapshot),
-        mappings=_mappings(version, files),
-        changed_at=_changed_at(version),
-        stored_types=load_stored_types,
-        found_columns=load_found_columns,
-    )
-    frames = [_inlined_frame(spark, table, inlined, virtual_columns)] if inlined else []
+    plan, choose = _plan(version, contents)
+    inlined = contents.inlined
+    frames = [_inlined_frame(spark, version.table, inlined, virtual_columns)] if inlined else []
     rows = scan(
         spark,
         plan,
@@ -169,7 +114,26 @@ def read_contents(
         inlined_deletes=contents.inlined_deletes,
         virtual_columns=virtual_columns,
     )
-    return tag_types(rows, table.schema)
+    return tag_types(rows, version.table.schema)
+
+
+def _plan(version: TableVersion, contents: Contents) -> tuple[ScanPlan, FileChooser]:
+    files, large = contents.files, contents.large
+    plan = plan_scan(
+        version.table,
+        version.snapshot.snapshot_id,
+        [*files, *large.samples()] if large else files,
+        schema_at=lambda snapshot: _schema_at(version, snapshot),
+        mappings=_mappings(version, files),
+        changed_at=_changed_at(version),
+        stored_types=load_stored_types,
+        found_columns=load_found_columns,
+    )
+    lake, table, same = version.lake, version.table, _has_same_types(version)
+    if large is None:
+        return plan, FileChoice(lake, table, files, same_types=same)
+    choose = LargeChoice(lake, table, large.plain, large.groups, files, same_types=same)
+    return with_listings(plan, large, files, choose), choose
 
 
 def count_rows(version: TableVersion) -> int | None:
@@ -249,9 +213,7 @@ def load_files_of(version: TableVersion) -> tuple[list[DataFile], list[tuple[int
     deletes: list[tuple[int, int]] = []
     snapshot_id = version.snapshot.snapshot_id
     if table.table_id >= 0:
-        files, deletes = load_files(
-            version.lake.db, table.table_id, snapshot_id, directory=version.directory
-        )
+        files, deletes = _load_committed(version)
     if version.local is not None:
         files, deletes = _less_own_deletes(version.local, table.table_id, files, deletes)
         added = version.local.local_files(table.table_id)
@@ -285,9 +247,23 @@ def _less_own_deletes(
     return files, deletes
 
 
-def load_contents(version: TableVersion) -> Contents:
-    """Ask the catalog for the files and the inlined rows of a version."""
-    files, deletes = load_files_of(version)
+def load_contents(version: TableVersion, *, lazily: bool = False) -> Contents:
+    """Ask the catalog for the files and the inlined rows of a version.
+
+    With `lazily` the files of a large table are only counted, as far as that is enough to plan.
+    """
+    large = None
+    if lazily and version.table.table_id >= 0 and not _has_own_files(version):
+        files, deletes = _load_committed(version, at_most=MANY + 1)
+        if len(files) > MANY:
+            large = _load_large(version, has_inlined_deletes=bool(deletes))
+            files, deletes = large.plain.load_others() if large.groups.has_others else ([], [])
+    else:
+        files, deletes = load_files_of(version)
+    return Contents(files, deletes, _load_inlined(version), large)
+
+
+def _load_inlined(version: TableVersion) -> list[InlinedRow]:
     inlined: list[InlinedRow] = []
     if version.table.table_id >= 0:
         history = version.state.history(version.table.table_id)
@@ -300,7 +276,44 @@ def load_contents(version: TableVersion) -> Contents:
         inlined = [row for row in inlined if (row.table_name, row.row_id) not in gone]
         own = version.local.local_rows(version.table.table_id)
         inlined += [InlinedRow(row_id, None, values) for row_id, values in own]
-    return Contents(files, deletes, inlined)
+    return inlined
+
+
+def _has_own_files(version: TableVersion) -> bool:
+    """Whether the open transaction has added files to the table or deleted from some."""
+    local, table_id = version.local, version.table.table_id
+    return local is not None and bool(
+        local.local_files(table_id)
+        or local.file_deletes(table_id)
+        or local.inline_deletes(table_id)
+        or local.older_schemas(table_id)
+    )
+
+
+def _load_committed(
+    version: TableVersion, at_most: int | None = None
+) -> tuple[list[DataFile], list[tuple[int, int]]]:
+    return load_files(
+        version.lake.db,
+        version.table.table_id,
+        version.snapshot.snapshot_id,
+        directory=version.directory,
+        at_most=at_most,
+    )
+
+
+def _load_large(version: TableVersion, *, has_inlined_deletes: bool) -> LargeTable:
+    plain = PlainFiles(
+        version.lake.db,
+        version.table.table_id,
+        version.snapshot.snapshot_id,
+        version.directory,
+        has_inlined_deletes=has_inlined_deletes,
+    )
+    history = load_history(
+        version.table, lambda snapshot: _schema_at(version, snapshot), (), _changed_at(version)
+    )
+    return load_large_table(plain, history)
 
 
 def _inlined_frame(

@@ -49,7 +49,7 @@ class Branch:
 
     reader: Reader
     columns: tuple[ColumnRead, ...]
-    files: tuple[DataFile, ...]
+    files: Sequence[DataFile]
     by_name: bool = False
     deletes: bool = False
     later: bool = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
@@ -80,6 +80,23 @@ class ListedFile:
     constants: tuple[int | None, ...]
 
 
+class MappedFiles(Sequence[ListedFile]):
+    """Files of the catalog as a relation lists them, made when somebody asks."""
+
+    def __init__(self, files: Sequence[DataFile], listed: Callable[[DataFile], ListedFile]) -> None:
+        self._files = files
+        self._listed = listed
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __iter__(self) -> Iterator[ListedFile]:
+        return map(self._listed, self._files)
+
+    def __getitem__(self, index: Any) -> Any:
+        return list(self)[index]
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The files that a predicate leaves of a relation's, and why others were excluded."""
@@ -119,6 +136,7 @@ class RelationSource:
         schema: columns in the files, with `parquet.field.id` metadata where ids decide.
         constants: BIGINT columns whose values come with each file.
         files: all files of the relation.
+        size: bytes of all files, where they are known without the files.
         choose: the files that may matter for a predicate; a subset of `files`.
         columns: what filters on columns of `schema` mean to the catalog, by name.
         file_format: which of Spark's formats reads the files.
@@ -131,6 +149,7 @@ class RelationSource:
     choose: Callable[[Predicate], Choice] | None = None
     columns: Mapping[str, FilterColumn] = field(default_factory=dict)
     file_format: Literal["parquet", "binaryfile"] = "parquet"
+    size: int | None = None
 
 
 def build_relation(spark: SparkSession, source: RelationSource) -> DataFrame:
@@ -176,9 +195,12 @@ def explain_scans(frame: DataFrame) -> list[ScanReport]:
 
 
 def find_reader(text: str) -> str | None:
-    """What is read from a file that an error message names; None if it is not a lake's."""
+    """What is read from a file that an error message names; None if it is not a lake's.
+
+    Spark can only complain about files that it was given.
+    """
     for index in list(_indexes.values()):
-        if any(file_uri(file.path) in text for file in index.source.files):
+        if any(file_uri(file.path) in text for file in index.listed):
             return index.source.label
     return None
 
@@ -229,7 +251,9 @@ class LakeFileIndex:
         self._ordinal = next(_ordinals) & 0x7FFFFFFF
         _indexes[self._ordinal] = self
         self._partition_schema = java_type(spark, source.constants)
-        self._size = sum(file.size for file in source.files)
+        self.listed: Sequence[ListedFile] = ()
+        known = source.size
+        self._size = sum(file.size for file in source.files) if known is None else known
 
     @guarded
     def listFiles(self, partition_filters: Any, data_filters: Any) -> Any:  # noqa: N802
@@ -240,6 +264,7 @@ class LakeFileIndex:
         chosen = self._without_null_constants(choice.files, partition_filters)
         self.report = self._describe(predicate, chosen, choice.excluded)
         check_files(chosen, self.source.label)
+        self.listed = chosen
         return self._directories(chosen)
 
     def _predicate(self, data_filters: Any) -> Predicate:

@@ -19,6 +19,7 @@ from ducklake_spark.model.entities import DataFile
 from ducklake_spark.model.literals import parse_text
 from ducklake_spark.model.predicate import Constant, Predicate
 from ducklake_spark.model.schema import Column
+from ducklake_spark.plan.listing import Listing
 from ducklake_spark.plan.scan import Branch, ScanPlan
 from ducklake_spark.plan.stored import ColumnRead
 from ducklake_spark.spark.arrow_scan import read_with_arrow
@@ -44,6 +45,7 @@ from ducklake_spark.spark.relation import (
     Choice,
     FileChooser,
     ListedFile,
+    MappedFiles,
     RelationSource,
     build_relation,
 )
@@ -99,17 +101,17 @@ def _check_virtual(names: Sequence[str]) -> None:
             raise InvalidInput(f'There is no virtual column "{name}".', hint=f"there are {known}.")
 
 
-_Chosen = tuple[frozenset[int], Mapping[str, int]]
+_Chosen = tuple[Mapping[int, DataFile], Mapping[str, int]]
 
 
 def _remembering(choose: FileChooser) -> Callable[[Predicate], _Chosen]:
-    """Ask once for a predicate, of which each branch is asked: ids of files, and exclusions."""
+    """Ask once for a predicate, of which each branch is asked: files by id, and exclusions."""
 
     @functools.lru_cache(maxsize=16)
     def chosen(predicate: Predicate) -> _Chosen:
-        ids = frozenset(file.data_file_id for file in choose(predicate))
+        files = {file.data_file_id: file for file in choose(predicate)}
         excluded = getattr(getattr(choose, "last", None), "excluded", {})
-        return ids, dict(excluded)
+        return files, dict(excluded)
 
     return chosen
 
@@ -155,16 +157,14 @@ class _Context:
     def _native(self, branch: Branch) -> DataFrame:
         fields = [_field(read, branch) for read in branch.columns if read.stored is not None]
         fields += self._embedded(branch)
-        listed = {file.data_file_id: _listed(file) for file in branch.files}
         frame = build_relation(
             self.spark,
             RelationSource(
                 label=self.label,
                 schema=StructType(fields),
                 constants=_CONSTANTS,
-                files=tuple(listed.values()),
-                choose=functools.partial(self._choose, listed),
                 columns=filter_columns(branch),
+                **self._files(branch),
             ),
         )
         if branch.deletes or {"rowid", "file_row_number", *IDENTITY_TYPES} & set(self.virtual):
@@ -190,6 +190,23 @@ class _Context:
             StructField(name, LongType(), True, {} if branch.by_name else {FIELD_ID: field_id})
             for name, field_id in wanted
         ]
+
+    def _files(self, branch: Branch) -> dict[str, Any]:
+        """What the relation of a branch knows of its files, and how it chooses among them."""
+        if isinstance(branch.files, Listing):
+            listing = branch.files
+            return {
+                "files": MappedFiles(listing, _listed),
+                "size": listing.size,
+                "choose": functools.partial(self._choose_of_listing, listing),
+            }
+        listed = {file.data_file_id: _listed(file) for file in branch.files}
+        choose = functools.partial(self._choose, listed)
+        return {"files": tuple(listed.values()), "choose": choose}
+
+    def _choose_of_listing(self, listing: Listing, predicate: Predicate) -> Choice:
+        chosen, excluded = self.chosen(predicate)
+        return Choice([_listed(file) for file in chosen.values() if listing.holds(file)], excluded)
 
     def _choose(self, listed: Mapping[int, ListedFile], predicate: Predicate) -> Choice:
         if predicate == Constant(True):
