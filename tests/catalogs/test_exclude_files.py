@@ -1,0 +1,237 @@
+"""Files left out by the metadata database itself: never one that the planner would keep."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from decimal import Decimal
+
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from ducklake_spark.catalog.exclude import excluded_files
+from ducklake_spark.catalog.files import load_file_stats
+from ducklake_spark.catalog.plain_files import PlainFiles
+from ducklake_spark.catalog_db.tables import DATA_FILE, DELETE_FILE, FILE_COLUMN_STATS, SNAPSHOT
+from ducklake_spark.model.entities import DataFile
+from ducklake_spark.model.literals import format_stat
+from ducklake_spark.model.number_text import to_float32
+from ducklake_spark.model.predicate import And, Comparison, Constant, In, IsNull, Or, StartsWith
+from ducklake_spark.model.types import DecimalType, ScalarType
+from ducklake_spark.plan.prune import prune
+
+UTC = dt.timezone.utc
+MOMENTS = st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31)) | st.builds(
+    lambda second, micro: dt.datetime(2024, 2, 28, 23, 59) + dt.timedelta(0, second, micro),
+    st.integers(0, 120),
+    st.sampled_from([0, 1, 500_000]),
+)
+NUMBERS = st.integers(-20, 20) | st.integers(-(10**12), 10**12)
+TEXTS = st.text("aAbéZ\U0001f600 %_'", max_size=3) | st.builds(
+    lambda c, n: c * n, st.sampled_from("abé"), st.integers(60, 300)
+)
+DOMAINS = {
+    ScalarType("int32"): st.integers(-(2**31), 2**31 - 1) | st.integers(-5, 5),
+    ScalarType("int64"): st.integers(-(2**63), 2**63 - 1) | st.integers(2**62 - 3, 2**62 + 3),
+    ScalarType("uint64"): st.integers(0, 2**64 - 1).map(Decimal),
+    ScalarType("int128"): st.integers(-(10**37), 10**37).map(Decimal),
+    ScalarType("float64"): st.floats(allow_nan=False) | NUMBERS.map(lambda n: n / 10),
+    ScalarType("float32"): NUMBERS.map(lambda n: to_float32(n / 10)),
+    DecimalType(15, 2): NUMBERS.map(lambda n: Decimal(n) / 100),
+    DecimalType(38, 10): st.integers(-(10**37), 10**37).map(lambda n: Decimal(n).scaleb(-10)),
+    ScalarType("date"): MOMENTS.map(dt.datetime.date),
+    ScalarType("timestamp"): MOMENTS,
+    ScalarType("timestamp_ms"): MOMENTS.map(lambda m: m.replace(microsecond=0)),
+    ScalarType("timestamptz"): MOMENTS.map(lambda m: m.replace(tzinfo=UTC)),
+    ScalarType("time"): MOMENTS.map(dt.datetime.time),
+    ScalarType("varchar"): TEXTS,
+    ScalarType("uuid"): st.uuids().map(str),
+    ScalarType("boolean"): st.booleans(),
+}
+# Texts that are no bounds of any of these types, or of one the column may have had before.
+STRANGE = st.sampled_from(
+    [
+        *("", "-", "abc", "--5", "5x", "1e5", "+5", " 5", "nan", "inf", "1.2.3", "x" * 300, "5-3"),
+        *("0044-03-15 (BC)", "12020-01-01", "2020-01-01", "2020-01-01 00:00:00+02", "infinity"),
+        *("0044-03-15 (BC) 00:00:00", "2020-01-01T00:00:00", "2020-01-01 00:00:00 x", "'; --"),
+    ]
+)
+COLUMN, ROWS = 7, 100
+tables = itertools.count(1000)
+
+
+@st.composite
+def bounds(draw, kind):
+    """The row of statistics of one file: mostly true bounds, sometimes anything."""
+    if draw(st.integers(0, 9)) == 0:
+        low, high = draw(STRANGE | st.none()), draw(STRANGE | st.none())
+    else:
+        first, second = draw(DOMAINS[kind]), draw(DOMAINS[kind])
+        low, high = (first, second) if first <= second else (second, first)
+        low = format_stat(low, kind, bound="min")
+        high = format_stat(high, kind, bound="max")
+        if kind == ScalarType("varchar") and draw(st.booleans()):
+            high = None if high is None else draw(st.just(high) | st.just(high[:256]))
+    return low, high, draw(st.sampled_from([False, False, None, True]))
+
+
+@st.composite
+def predicates(draw, kind, depth=2):
+    shape = draw(st.sampled_from(["leaf", "leaf", "and", "or"] if depth else ["leaf"]))
+    if shape != "leaf":
+        parts = draw(st.lists(predicates(kind, depth - 1), min_size=1, max_size=3))
+        return And(tuple(parts)) if shape == "and" else Or(tuple(parts))
+    value = DOMAINS[kind]
+    leaves = [
+        st.builds(Comparison, st.just(COLUMN), st.sampled_from(["=", "<", "<=", ">", ">="]), value),
+        st.builds(In, st.just(COLUMN), st.lists(value, max_size=4).map(tuple)),
+        st.builds(IsNull, st.just(COLUMN), st.booleans()),
+        st.just(Comparison(COLUMN, "<>", draw(value))),
+        st.just(Constant(True)),
+    ]
+    if kind == ScalarType("varchar"):
+        leaves.append(st.builds(StartsWith, st.just(COLUMN), TEXTS))
+    return draw(st.sampled_from(leaves).flatmap(lambda leaf: leaf))
+
+
+@st.composite
+def cases(draw):
+    kind = draw(st.sampled_from(list(DOMAINS)))
+    files = draw(st.lists(bounds(kind), min_size=1, max_size=8))
+    return kind, files, draw(st.lists(predicates(kind), min_size=1, max_size=4))
+
+
+@pytest.fixture
+def db(location):
+    with location.database() as database:
+        yield database
+
+
+def data_file(number, table_id=0, **given):
+    values = {
+        "data_file_id": number,
+        "table_id": table_id,
+        "begin_snapshot": 1,
+        "path": f"{number}.parquet",
+        "path_is_relative": True,
+        "file_format": "parquet",
+        "record_count": ROWS,
+        "file_size_bytes": 10,
+        "row_id_start": 0,
+        **given,
+    }
+    return tuple(values.get(name) for name in DATA_FILE.column_names)
+
+
+def stats_row(number, table_id, low, high, nan=False):
+    return (number, table_id, COLUMN, None, ROWS, 0, low, high, nan, None)
+
+
+def left_out(db, table_id, predicate, kind):
+    statement = excluded_files(db, table_id, predicate, {COLUMN: kind})
+    if statement is None:
+        return set()
+    sql = f"SELECT d.data_file_id FROM {db.table('ducklake_data_file')} d WHERE d.table_id = ? AND "
+    return {row[0] for row in db.fetch(sql + statement.sql, (table_id, *statement.params))}
+
+
+def test_the_database_leaves_out_no_more_than_the_planner(db):
+    numbers = itertools.count(1)
+
+    @settings(
+        max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), database=None
+    )
+    @given(cases())
+    def check(case):
+        kind, files, asked = case
+        table_id = next(tables)
+        ids = [next(numbers) for _ in files]
+        db.insert(DATA_FILE, [data_file(number, table_id) for number in ids])
+        rows = [stats_row(number, table_id, *each) for number, each in zip(ids, files, strict=True)]
+        db.insert(FILE_COLUMN_STATS, rows)
+        entries = [DataFile(number, "", ROWS, 10, None, 0, 1) for number in ids]
+        stats = load_file_stats(db, table_id, [COLUMN])
+        for predicate in asked:
+            kept = prune(entries, predicate, {COLUMN: kind}, stats).kept
+            gone = left_out(db, table_id, predicate, kind)
+            event(f"left out: {bool(gone)}")
+            assert not gone & {file.data_file_id for file in kept}, (predicate, rows)
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts", "asked", "gone"),
+    [
+        ("int64", [("1", "5"), ("6", "9"), (None, "3")], Comparison(COLUMN, "=", 7), {1, 3}),
+        ("int64", [("-9", "-5"), ("10", "90"), ("9", "11")], Comparison(COLUMN, "<", 5), {2, 3}),
+        ("float64", [("0.5", "0.9"), ("2.5", "3.5")], Comparison(COLUMN, ">=", 2.0), {1}),
+        ("date", [("2020-01-01", "2020-02-01"), ("2021-01-01", "2021-02-01")],
+         Comparison(COLUMN, ">", dt.date(2020, 12, 31)), {1}),
+        ("timestamptz", [("2020-01-01 00:00:00+00", "2020-01-01 00:00:01.5+00")],
+         Comparison(COLUMN, ">", dt.datetime(2020, 1, 1, 0, 0, 3, tzinfo=UTC)), {1}),
+        ("varchar", [("Zebra", "ant"), ("bee", "cat")], Comparison(COLUMN, "<", "apple"), {2}),
+        ("varchar", [("apple", "axe"), ("bee", "cat")], StartsWith(COLUMN, "be"), {1}),
+        ("int64", [("1", "5"), ("6", "9"), ("20", "30")], In(COLUMN, (4, 25)), {2}),
+    ],
+)  # fmt: skip
+def test_the_database_leaves_out_files_that_cannot_match(db, kind, texts, asked, gone):
+    db.insert(DATA_FILE, [data_file(number) for number in range(1, len(texts) + 1)])
+    db.insert(FILE_COLUMN_STATS, [stats_row(n, 0, *each) for n, each in enumerate(texts, start=1)])
+    assert left_out(db, 0, asked, ScalarType(kind)) == gone
+
+
+def snapshot_row(number):
+    return (number, dt.datetime(2024, 1, 1, tzinfo=UTC), 0, 1, 1)
+
+
+@pytest.fixture
+def plain(db):
+    """Ten files of table 5, of which one has a delete file and one a name mapping."""
+    db.insert(SNAPSHOT, [snapshot_row(number) for number in (1, 2, 3)])
+    rows = [data_file(n, 5, begin_snapshot=1 + n % 2) for n in range(1, 9)]
+    rows += [data_file(9, 5), data_file(10, 5, mapping_id=3)]
+    db.insert(DATA_FILE, [*rows, data_file(11, 5, begin_snapshot=3), data_file(12, 6)])
+    delete = {"delete_file_id": 1, "table_id": 5, "begin_snapshot": 2, "data_file_id": 9}
+    delete |= {"path": "x.parquet", "path_is_relative": True, "format": "parquet"}
+    delete |= {"delete_count": 1, "file_size_bytes": 1}
+    db.insert(DELETE_FILE, [tuple(delete.get(name) for name in DELETE_FILE.column_names)])
+    db.insert(FILE_COLUMN_STATS, [stats_row(n, 5, str(n * 10), str(n * 10 + 9)) for n in range(9)])
+    return PlainFiles(db, 5, 2, "/lake/")
+
+
+def test_plain_files_are_counted_by_age_and_the_others_fetched(plain):
+    groups = plain.load_groups([1, 2])
+    assert [(group.begin_snapshot, group.files) for group in groups.groups] == [(1, 4), (2, 4)]
+    assert groups.has_others
+    others, _ = plain.load_others()
+    assert [(file.data_file_id, file.delete_file is not None) for file in others] == [
+        (9, True),
+        (10, False),
+    ]
+
+
+def test_only_files_that_may_match_are_fetched(plain):
+    groups = plain.load_groups([1, 2])
+    asked = Comparison(COLUMN, "=", 35)
+    found = plain.load(groups, asked, {COLUMN: ScalarType("int64")})
+    assert [file.data_file_id for file in found] == [3]
+    assert found[0].path == "/lake/3.parquet"
+    assert len(plain.load(groups, Constant(True), {})) == 8
+
+
+def test_files_that_are_no_longer_as_they_were_counted_are_noticed(plain):
+    groups = plain.load_groups([1, 2])
+    plain.db.insert(SNAPSHOT, [snapshot_row(4)])
+    assert len(plain.load(groups, Constant(True), {})) == 8
+    files = plain.db.table("ducklake_data_file")
+    plain.db.execute(f"DELETE FROM {files} WHERE data_file_id = 3")
+    assert plain.load(groups, Constant(True), {}) is None
+
+
+def test_an_expired_snapshot_without_its_files_is_noticed(plain):
+    groups = plain.load_groups([1, 2])
+    plain.db.execute(f"DELETE FROM {plain.db.table('ducklake_snapshot')} WHERE snapshot_id = 2")
+    plain.db.execute(f"DELETE FROM {plain.db.table('ducklake_data_file')} WHERE data_file_id = 3")
+    assert plain.load(groups, Constant(True), {}) is None
