@@ -51,9 +51,9 @@ check: lint types test-fast  ## Run what has to pass before a push
 smoke-oldest:  ## Try the main paths on the oldest supported PySpark
 	@scripts/smoke_oldest.sh
 
-bench:  ## Run the benchmarks
+bench:  ## Run the benchmarks: SIZE=small|default|large, ARGS="--only append ddl"
 	@scripts/setup.sh bench
-	@for script in $(sort $(wildcard benchmarks/bench_*.py)); do $(RUN) python $$script || exit 1; done
+	@$(RUN) python benchmarks/run.py --size $(or $(SIZE),default) $(ARGS)
 
 clean:  ## Remove caches, the demo lake and what Spark leaves behind; keep the environments
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist demo-lake spark-warehouse \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,10 @@ def appenders(bench: Bench, folder: Path, rows: Any) -> dict[str, Callable[[int]
     """Functions that append an Arrow table, by the name of the package."""
     found = {}
     for name, start in (("deltalake", start_deltalake), ("pyiceberg", start_pyiceberg)):
-        try:
-            found[name] = start(folder, rows)
-        except ImportError:
+        if importlib.util.find_spec(name) is None:
             bench.skip(f"{name} is not installed: pip install -e '.[bench]'")
+        else:
+            found[name] = start(folder, rows)
     return found
 
 

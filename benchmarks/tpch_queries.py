@@ -1,4 +1,4 @@
-"""The 22 queries of TPC-H with their validation parameters, in words that Spark and DuckDB share."""
+"""The 22 queries of TPC-H with their validation parameters, in words of both engines."""
 
 from __future__ import annotations
 

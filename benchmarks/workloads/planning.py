@@ -106,7 +106,7 @@ def relation_files(frame: Any) -> None:
 def append_real(bench: Bench, con: Any, number: int) -> None:
     """The one file that is there, with the ids that its number promises."""
     rows = bench.spark.range(number * ROWS, (number + 1) * ROWS, 1, 1)
-    shape = "id", "date'2020-01-01' AS day", "'name' AS name", "CAST(1.5 AS DECIMAL(12,2)) AS amount"
+    shape = "id", "date'2020-01-01' AS day", "'name' AS name", "1.5BD AS amount"
     con.append("t", rows.selectExpr(*shape))
 
 

@@ -53,8 +53,7 @@ def _versions(
     db: Database, table: TableEntry, history: ColumnHistory, snapshot_id: int
 ) -> Iterator[tuple[InlinedTable, Schema]]:
     """The inlined tables of which a snapshot may see rows, each with the columns it has."""
-    for inlined in load_inlined_tables(db, table.table_id):
-        version = load_version_snapshot(db, table, inlined)
+    for inlined, version in _load_dated_tables(db, table):
         # A newer one has rows of newer snapshots only, and columns that may not be known here.
         if version <= snapshot_id:
             yield inlined, history.schema_at(version)
@@ -117,6 +116,22 @@ def load_inlined_tables(db: Database, table_id: int) -> list[InlinedTable]:
         (table_id,),
     )
     return [InlinedTable(*row) for row in rows]
+
+
+def _load_dated_tables(db: Database, table: TableEntry) -> list[tuple[InlinedTable, int]]:
+    """`load_inlined_tables`, each with its `load_version_snapshot`, by one statement."""
+    rows = db.fetch(
+        "SELECT t.table_id, t.table_name, t.schema_version, (SELECT max(v.begin_snapshot) "
+        f"FROM {db.table('ducklake_schema_versions')} v WHERE v.table_id = t.table_id "
+        "AND v.schema_version <= t.schema_version) "
+        f"FROM {db.table('ducklake_inlined_data_tables')} t WHERE t.table_id = ? "
+        "ORDER BY t.schema_version",
+        (table.table_id,),
+    )
+    return [
+        (InlinedTable(*row[:3]), table.begin_snapshot if row[3] is None else int(row[3]))
+        for row in rows
+    ]
 
 
 def load_version_snapshot(db: Database, table: TableEntry, inlined: InlinedTable) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
+from ducklake_spark.catalog.file_totals import FileTotals, load_file_totals
 from ducklake_spark.catalog.files import load_files, load_name_mappings
 from ducklake_spark.catalog.inlined import InlinedRow, count_inlined_rows, load_inlined_rows
 from ducklake_spark.catalog.plain_files import PlainFiles
@@ -142,12 +143,11 @@ def count_rows(version: TableVersion) -> int | None:
     Files that were merged or deleted from more than once hold rows and deletes of several
     snapshots: what an older snapshot sees of them stands in the files.
     """
-    files, deletes = load_files_of(version)
+    totals = _file_totals(version)
     newest = version.snapshot.snapshot_id == version.lake.latest().snapshot_id
-    if not newest and any(file.delete_file or file.partial_max is not None for file in files):
+    if not newest and totals.with_history:
         return None
-    total = sum(file.record_count for file in files) - len(deletes)
-    total -= sum(file.delete_file.delete_count for file in files if file.delete_file)
+    total = totals.rows - totals.deleted
     if version.table.table_id >= 0:
         total += count_inlined_rows(
             version.lake.db, version.table.table_id, version.snapshot.snapshot_id
@@ -157,6 +157,19 @@ def count_rows(version: TableVersion) -> int | None:
         own = version.local.inline_deletes(version.table.table_id)
         total -= len(own.rows) if own else 0
     return total
+
+
+def _file_totals(version: TableVersion) -> FileTotals:
+    if version.table.table_id >= 0 and not _has_own_files(version):
+        return load_file_totals(
+            version.lake.db, version.table.table_id, version.snapshot.snapshot_id
+        )
+    files, deletes = load_files_of(version)
+    hidden = [file.delete_file.delete_count for file in files if file.delete_file]
+    merged = [file for file in files if file.delete_file or file.partial_max is not None]
+    return FileTotals(
+        sum(file.record_count for file in files), sum(hidden) + len(deletes), len(merged)
+    )
 
 
 def _mappings(
