@@ -297,7 +297,7 @@ def _stage(tx: Transaction, target: Target, arms: Sequence[Arm], joined: DataFra
         changes = _changes(target, effective, taken)
         if not updates and not deletes:
             rows = changes.where(WRITTEN).drop(*IDENTITY, WRITTEN)
-            return MergeResult(inserted=append(lake, tx, table, rows))
+            return MergeResult(inserted=append(lake, tx, table, rows, inline=False))
     done = stage_changes(tx, target, changes, inserts=inserts, deletes=deletes)
     return _counted(done)
 

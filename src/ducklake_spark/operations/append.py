@@ -28,15 +28,17 @@ from ducklake_spark.spark.write import write_files
 ROW_ID_COLUMN: Final = Column(ROW_ID_FIELD, "_ducklake_internal_row_id", "int64")
 
 
-def append(lake: Lake, tx: Transaction, table: TableEntry, df: DataFrame) -> int:
+def append(
+    lake: Lake, tx: Transaction, table: TableEntry, df: DataFrame, *, inline: bool = True
+) -> int:
     """Write the rows of `df`, which has the table's columns, and stage them. Returns how many.
 
     How many rows a DataFrame has is known when they are written: few enough are then taken from
-    their file into the metadata database.
+    their file into the metadata database, if they may `inline`.
     """
     directory = lake.table_directory(tx.local.schema(table.schema_id), table)
     layout = plan_layout(lake, table, directory, sort=sorts_inserts(lake, table))
-    return stage_files(lake, tx, table, write_files(df, layout))
+    return stage_files(lake, tx, table, write_files(df, layout), inline=inline)
 
 
 def append_batches(lake: Lake, tx: Transaction, table: TableEntry, batches: Iterator[Any]) -> int:
@@ -50,10 +52,17 @@ def append_batches(lake: Lake, tx: Transaction, table: TableEntry, batches: Iter
     return stage_files(lake, tx, table, list(write_batches(batches, layout, token_hex(6))))
 
 
-def stage_files(lake: Lake, tx: Transaction, table: TableEntry, files: list[WrittenFile]) -> int:
+def stage_files(
+    lake: Lake,
+    tx: Transaction,
+    table: TableEntry,
+    files: list[WrittenFile],
+    *,
+    inline: bool = True,
+) -> int:
     """Stage files that were just written, or their rows when they are few. Returns how many."""
     try:
-        stage_rows(lake, tx, table, files)
+        stage_rows(lake, tx, table, files, inline=inline)
     except BaseException:
         # Until they are staged, no rollback knows of them.
         remove_files(file.path for file in files)
@@ -67,6 +76,8 @@ def stage_rows(
     table: TableEntry,
     new: Sequence[WrittenFile],
     kept: Sequence[WrittenFile] = (),
+    *,
+    inline: bool = True,
 ) -> None:
     """Stage rows that have been written, as files or, when they are few, as inlined rows.
 
@@ -76,9 +87,10 @@ def stage_rows(
         table: whose rows they are.
         new: files of rows that get new ids.
         kept: files of rows that replace others, with their row ids in a column behind the table's.
+        inline: whether they may be inlined rows.
     """
     files = (*kept, *new)
-    if files and not _stage_inlined(lake, tx, table, new, kept):
+    if files and not (inline and _stage_inlined(lake, tx, table, new, kept)):
         tx.stage(AppendFiles(table, files))
 
 

@@ -150,7 +150,7 @@ def stage_changes(
         written.deletes = write_delete_files(gone, _facts(target), layout)
         _write_rows(target, computed.where(WRITTEN), written, fresh=fresh)
         stage_outcomes(tx, target.version, target.contents, written.deletes)
-        stage_rows(target.version.lake, tx, table, written.new, written.kept)
+        _stage_written(tx, target, written, inserts=inserts)
     except BaseException:
         # Until they are staged, no rollback knows of them.
         remove_files(written.paths)
@@ -160,6 +160,16 @@ def stage_changes(
         inserted = computed.where(F.col(WRITTEN) & F.col(POSITION).isNull()).count()
     rows = sum(file.record_count for file in (*written.new, *written.kept))
     return Changed(sum(each.count for each in written.deletes), inserted, rows - inserted)
+
+
+def _stage_written(tx: Transaction, target: Target, written: _Written, *, inserts: bool) -> None:
+    """As in the extension, rows that a MERGE adds are in files, however few they are."""
+    lake, table = target.version.lake, target.table
+    if not inserts:
+        stage_rows(lake, tx, table, written.new, written.kept)
+        return
+    stage_rows(lake, tx, table, (), written.kept)
+    stage_rows(lake, tx, table, written.new, inline=False)
 
 
 def _once(gone: DataFrame) -> DataFrame:
