@@ -34,9 +34,8 @@ class Engines:
 
     @property
     def con(self) -> ducklake_spark.Connection:
-        if self.alone and self._oracle is not None:
-            self._oracle.close()
-            self._oracle = None
+        if self.alone:
+            self._forget()
         if self._con is None:
             self._con = ducklake_spark.connect(
                 self.location.uri,
@@ -74,6 +73,14 @@ class Engines:
                 self.oracle.sql(text)
             else:
                 self.con.sql(text)
+                if "SET DATA TYPE" in text:
+                    self._forget()
+
+    def _forget(self) -> None:
+        """A session of the extension keeps bounds of the old type until rows are written."""
+        if self._oracle is not None:
+            self._oracle.close()
+            self._oracle = None
 
     def close(self) -> None:
         """End both sessions; the next use opens new ones."""
