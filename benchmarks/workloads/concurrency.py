@@ -44,7 +44,7 @@ def count(place: Address) -> int:
 
 def write_at_once(place: Address, side: str, writers: int, commits: int) -> list[float]:
     """Seconds of all commits of all writers, who begin together."""
-    start = str(time.time() + 4 + writers * 1.5)
+    start = str(time.time() + 3 + writers * 0.7)
     words = [place.uri, place.data_path, side, start, str(commits)]
     running = [
         subprocess.Popen([sys.executable, __file__, *words], stdout=subprocess.PIPE, text=True)
