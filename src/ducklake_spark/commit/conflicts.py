@@ -75,6 +75,8 @@ STRICTER: Final[Mapping[Kind, Phrases]] = {
     Kind.ALTERED_VIEW: {Kind.DROPPED_VIEW: "dropped it"},
 }
 
+_NOT_TO_RENAME: Final = _CHANGED | {Kind.DROPPED_VIEW: "dropped it"}
+
 _ACTIONS: Final[Mapping[Kind, str]] = {
     Kind.DROPPED_SCHEMA: "drop schema",
     Kind.DROPPED_TABLE: "drop table",
@@ -207,12 +209,17 @@ def _same_place(
 
 
 def _check_renames(mine: Intent, others: list[LoggedChange]) -> None:
-    dropped = {o.target for o in others if o.kind in (Kind.DROPPED_TABLE, Kind.DROPPED_VIEW)}
-    for object_id in sorted(mine.renamed):
-        if object_id in dropped:
-            name = mine.names.get(object_id)
+    """A name for what is gone would bring it back.
+
+    A table also gets a new place for small inserts with its name, of the columns that it had.
+    """
+    for other in others:
+        if other.target in mine.renamed and other.kind in _NOT_TO_RENAME:
+            name = mine.names.get(int(str(other.target)))
             shown = f" ({name})" if name else ""
-            raise _conflict(f'rename with index "{object_id}"{shown}', "dropped it")
+            raise _conflict(
+                f'rename with index "{other.target}"{shown}', _NOT_TO_RENAME[other.kind]
+            )
 
 
 def _check_not_null(mine: Intent, others: list[LoggedChange]) -> None:

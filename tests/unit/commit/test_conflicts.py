@@ -147,6 +147,13 @@ def test_conflict_rename_drop():
     assert conflicts(mine, LoggedChange(Kind.DROPPED_TABLE, 8)) is None
 
 
+def test_conflict_rename_alter():
+    """The place for small inserts that comes with a name has the columns of before."""
+    mine = Intent((LoggedChange(Kind.CREATED_TABLE, ("main", "new")),), renamed=frozenset({7}))
+    assert "altered it" in conflicts(mine, LoggedChange(Kind.ALTERED_TABLE, 7))
+    assert conflicts(mine, LoggedChange(Kind.ALTERED_TABLE, 8)) is None
+
+
 def test_the_change_logs_of_several_snapshots_are_read_as_one():
     mine = doing(Kind.INSERTED_INTO_TABLE, 7)
     check_conflicts(mine, 'created_table:"main"."a,b",inlined_insert:7,,altered_table:8')
