@@ -19,6 +19,7 @@ from ducklake_spark.sql.rewrite_functions import rewrite_functions
 from ducklake_spark.sql.rewrite_nested import rewrite_nested
 from ducklake_spark.sql.rewrite_queries import refuse_unsupported, rewrite_queries
 from ducklake_spark.sql.rewrite_series import rewrite_series
+from ducklake_spark.sql.rewrite_unnest import rewrite_unnests
 
 Rule = Callable[[exp.Expr], exp.Expr]
 
@@ -26,6 +27,7 @@ RULES: Final[tuple[Rule, ...]] = (
     refuse_unsupported,
     rewrite_queries,
     rewrite_aliases,
+    rewrite_unnests,
     rewrite_series,
     annotate,
     rewrite_casts,
