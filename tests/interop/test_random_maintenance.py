@@ -25,6 +25,8 @@ CALLS = {
     "checkpoint": "CHECKPOINT lake",
 }
 MERGING = ("merge", "checkpoint")
+FLUSHING = ("flush", "checkpoint")
+REWRITING = ("rewrite", "checkpoint")
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -49,9 +51,10 @@ def test_maintenance_in_any_order_changes_no_row_of_any_snapshot(spark, location
 def maintain(walker: Walker, rng: random.Random, kind: str) -> None:
     """One call, after which all snapshots that are left show what they showed."""
     engine = rng.choice(["spark", "duckdb"])
-    renumbers = any(table.was_sorted_or_updated for table in walker.walk.tables.values())
-    if kind in MERGING and renumbers:
-        engine = "spark"  # the extension counts row ids of such rows anew
+    walk = walker.walk
+    if (kind in MERGING and walk.renumbers) or (kind in FLUSHING and walk.rewritten):
+        engine = "spark"
+    walk.rewritten |= kind in REWRITING
     orphan = plant(walker) if kind == "orphans" else None
     text = expire(walker, rng) if kind == "expire" else CALLS[kind]
     walker.take(Step(engine, (text,), kind))

@@ -130,6 +130,7 @@ class Walk:
         self.tables: dict[str, Table] = {}
         self.next_key = 0
         self.next_number = 0
+        self.rewritten = False
         kinds: dict[Callable[[], list[str]], tuple[int, float]] = {
             # how often, and in how many of the walks at all
             self._small_insert: (5, 1),
@@ -462,14 +463,23 @@ class Walk:
 
     # Maintenance
 
+    @property
+    def renumbers(self) -> bool:
+        """Whether a merge by the extension would give rows other ids: it counts them anew."""
+        return any(table.was_sorted_or_updated for table in self.tables.values())
+
     def _flush(self) -> list[str]:
+        if self.rewritten:
+            # The extension gives files that a rewrite has ended a second delete file.
+            self.engine = "spark"
         return ["CALL ducklake_flush_inlined_data('lake')"]
 
     def _merge(self) -> list[str]:
-        if any(table.was_sorted_or_updated for table in self.tables.values()):
-            self.engine = "spark"  # the extension counts row ids of such rows anew
+        if self.renumbers:
+            self.engine = "spark"
         return ["CALL ducklake_merge_adjacent_files('lake')"]
 
     def _rewrite(self) -> list[str]:
+        self.rewritten = True
         threshold = self.random.choice([0.01, 0.3, 0.9])
         return [f"CALL ducklake_rewrite_data_files('lake', delete_threshold => {threshold})"]
