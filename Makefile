@@ -21,7 +21,7 @@ test:  ## Run all tests
 
 test-fast:  ## Run the tests that need no JVM (under a minute)
 	@scripts/setup.sh dev
-	@$(PYTEST) -m "not spark" $(ARGS)
+	@$(PYTEST) -m "not spark and not thorough" $(ARGS)
 
 test-spark:  ## Run the tests that start Spark
 	@scripts/setup.sh test

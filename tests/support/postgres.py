@@ -30,11 +30,11 @@ class PostgresServer:
         parts = psycopg.conninfo.conninfo_to_dict(self._server.get_uri(database))
         return " ".join(f"{key}={value}" for key, value in parts.items() if value)
 
-    def make_database(self) -> str:
-        """The libpq string of a new, empty database."""
+    def make_database(self, template: str = "template1") -> str:
+        """The libpq string of a new database, which is empty or a copy of another."""
         name = f"lake{next(self._numbers)}"
         with psycopg.connect(self.conninfo(), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         return self.conninfo(name)
 
     def stop(self) -> None:

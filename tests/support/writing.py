@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.model.changes import AppendFiles, InlineRows
-from ducklake_spark.model.entities import DataFile, MacroImplementation
+from ducklake_spark.model.entities import DataFile, MacroImplementation, SortKey
 from ducklake_spark.model.names import make_uuid7
 from ducklake_spark.model.types import ScalarType
-from ducklake_spark.operations import objects, views
+from ducklake_spark.operations import alter, objects, views
+from ducklake_spark.operations.append import ROW_ID_COLUMN
+from ducklake_spark.operations.layouts import set_sorted_by
 from ducklake_spark.operations.objects import NewColumn
 from ducklake_spark.operations.read import Contents, load_contents
-from ducklake_spark.operations.row_changes import stage_outcomes
+from ducklake_spark.operations.row_changes import stage_outcomes, stage_truncate
 from ducklake_spark.operations.write_layout import plan_layout
 from ducklake_spark.parquet.delete_files import (
     DeletedRows,
@@ -104,15 +107,68 @@ class Writer:
             stage_outcomes(tx, version, contents, outcomes)
         return sum(each.count for each in outcomes)
 
-    def ids(self, table: str = "t") -> list[int]:
-        """The ids that the session sees."""
+    def update(self, *ids: int, table: str = "t", inline_limit: int = 0) -> None:
+        """Give rows another name, inside a transaction; few of them stay in the catalog."""
+        with self.session.writing(self.lake, "update") as tx:
+            old = {row[1]: row[0] for row in self.rows(table)}
+            changed = [i for i in ids if i in old]
+            self.delete(*changed, table=table, inline_limit=inline_limit)
+            schema, entry = self.session.find_table(tx, self.lake, self.schema, table)
+            row_ids = tuple(old[i] for i in changed)
+            if len(changed) <= inline_limit:
+                tx.stage(InlineRows(entry, tuple((i, f"u{i}") for i in changed), row_ids))
+                return
+            layout = plan_layout(self.lake, entry, self.lake.table_directory(schema, entry))
+            layout = replace(layout, extra_columns=(ROW_ID_COLUMN,))
+            names = pa.array([f"u{i}" for i in changed])
+            batch = pa.record_batch([pa.array(changed), names, pa.array(row_ids)], ["a", "b", "c"])
+            files = write_batches(iter([batch]), layout, make_uuid7().replace("-", "")[-12:])
+            tx.stage(AppendFiles(entry, tuple(files)))
+
+    def truncate(self, table: str = "t") -> None:
+        """TRUNCATE."""
+        with self.session.writing(self.lake, "truncate") as tx:
+            stage_truncate(tx, self.session.table_version(("lake", self.schema, table)))
+
+    def rows(self, table: str = "t") -> list[tuple[int, int, str]]:
+        """The rows that the session sees: row id, and the first two columns."""
         contents = load_contents(self.session.table_version(("lake", self.schema, table)))
-        found = [row.values[0] for row in contents.inlined]
+        found = [(row.row_id, *row.values[:2]) for row in contents.inlined]
         for file in contents.files:
             gone = _deleted_positions(file, contents)
-            stored = pq.read_table(file.path).column("id").to_pylist()
-            found += [each for place, each in enumerate(stored) if place not in gone]
-        return sorted(found)
+            stored = pq.read_table(file.path)
+            ids, names = (stored.column(place).to_pylist() for place in (0, 1))
+            first = file.row_id_start or 0
+            row_ids = [first + place for place in range(len(ids))]
+            if ROW_ID_COLUMN.name in stored.column_names:
+                row_ids = stored.column(ROW_ID_COLUMN.name).to_pylist()
+            kept = [
+                row for i, row in enumerate(zip(row_ids, ids, names, strict=True)) if i not in gone
+            ]
+            found += kept
+        return sorted(found, key=repr)
+
+    def ids(self, table: str = "t") -> list[int]:
+        """The ids that the session sees."""
+        return sorted(row[1] for row in self.rows(table))
+
+    def alter(self, change: Callable[..., None], *args: Any, table: str = "t", **more: Any) -> None:
+        """A call of `operations.alter` on a table."""
+        with self.session.writing(self.lake, "alter") as tx:
+            _, entry = self.session.find_table(tx, self.lake, self.schema, table)
+            change(self.lake, tx, entry, *args, **more)
+
+    def rename_table(self, name: str, to: str) -> None:
+        """ALTER TABLE … RENAME TO."""
+        with self.session.writing(self.lake, "alter") as tx:
+            schema, entry = self.session.find_table(tx, self.lake, self.schema, name)
+            alter.rename_table(self.lake, tx, schema, entry, to)
+
+    def sort_by(self, column: str, table: str = "t") -> None:
+        """ALTER TABLE … SET SORTED BY."""
+        with self.session.writing(self.lake, "alter") as tx:
+            _, entry = self.session.find_table(tx, self.lake, self.schema, table)
+            set_sorted_by(tx, entry, [SortKey(column)])
 
     def create_table(self, name: str, *, or_replace: bool = False) -> None:
         """CREATE [OR REPLACE] TABLE."""
@@ -147,7 +203,10 @@ class Writer:
         """ALTER VIEW … RENAME TO."""
         with self.session.writing(self.lake, "rename view") as tx:
             schema = self.session.schema_entry(self.lake, tx, self.schema)
-            views.rename_view(tx, schema, tx.local.find_view(schema.schema_id, name), to)
+            view = tx.local.find_view(schema.schema_id, name)
+            if view is None:
+                raise LookupError(name)
+            views.rename_view(tx, schema, view, to)
 
     def drop_view(self, name: str) -> None:
         """DROP VIEW."""
@@ -176,6 +235,8 @@ class Writer:
             target = tx.local.find_view(schema.schema_id, name) or tx.local.find_table(
                 schema.schema_id, name
             )
+            if target is None:
+                raise LookupError(name)
             views.comment_on(tx, target, text, column=column)
 
     def count(self, table: str = "t") -> int | None:
@@ -239,9 +300,10 @@ def rewrite_here(groups, progress=None):
 class Keeper:
     """Maintenance of one lake without a JVM: each call is a transaction, unless one is open."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, schema: str | None = None) -> None:
         self.session = session
         self.lake = session.current_lake()
+        self.schema = schema  # None: all of them
 
     def _files(self, tx):
         from ducklake_spark.operations.compact import TableFiles
@@ -249,6 +311,7 @@ class Keeper:
         return [
             TableFiles(self.lake, tx, tx.local.schema(table.schema_id), table, self.lake.settings())
             for table in tx.local.tables()
+            if self.schema in (None, tx.local.schema(table.schema_id).name)
         ]
 
     def flush(self) -> tuple:
