@@ -23,6 +23,7 @@ from support.interleaving import (
     state_of,
 )
 from support.invariants import committed_files
+from support.writing import Writer
 
 NAMES = list(OPERATIONS)
 # What refers to an object that another has renamed meanwhile holds on to the object, not its name:
@@ -124,3 +125,33 @@ def test_threes_of_connections_end_as_the_matrix_says(copies):
             continue
         assert run(copies, operations) == allowed, operations
     assert refused
+
+
+@pytest.mark.parametrize(("row", "limit"), [(100, 0), (120, 10), (301, 10)])
+def test_lost_update_of_rows_does_not_happen(copies, row, limit):
+    """Two update the same row, in a file or inlined, on the strength of the same state."""
+    with copies.sessions(2) as [one, other]:
+        one.begin()
+        other.begin()
+        Writer(one, "s").update(row, inline_limit=limit)
+        Writer(other, "s").update(row, inline_limit=limit)
+        Writer(other, "s").delete(row + 1, inline_limit=limit)
+        one.commit()
+        assert is_refused(other)
+        found = {i: name for _, i, name in Writer(other, "s").rows()}
+        assert (found[row], found[row + 1]) == (f"u{row}", f"n{row + 1}")
+        check_sound(other.current_lake(), ("update", "update"))
+
+
+def test_deleted_rows_stay_in_a_transaction_that_has_begun(copies):
+    """Neither deletes nor what compaction does with their files disturb who reads on."""
+    with copies.sessions(2) as [one, other]:
+        one.begin()
+        before = Writer(one, "s").ids()
+        for operation in ("delete", "rewrite", "merge", "flush", "truncate"):
+            other.begin()
+            do(other, operation)
+            other.commit()
+            assert Writer(one, "s").ids() == before, operation
+        one.rollback()
+        assert Writer(one, "s").ids() == []

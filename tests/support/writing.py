@@ -132,11 +132,12 @@ class Writer:
 
     def rows(self, table: str = "t") -> list[tuple[int, int, str]]:
         """The rows that the session sees: row id, and the first two columns."""
-        contents = load_contents(self.session.table_version(("lake", self.schema, table)))
+        version = self.session.table_version(("lake", self.schema, table))
+        contents = load_contents(version)
         found = [(row.row_id, *row.values[:2]) for row in contents.inlined]
         for file in contents.files:
-            gone = _deleted_positions(file, contents)
             stored = pq.read_table(file.path)
+            gone = _deleted_positions(file, contents) | _later(stored, version.snapshot.snapshot_id)
             ids, names = (stored.column(place).to_pylist() for place in (0, 1))
             first = file.row_id_start or 0
             row_ids = [first + place for place in range(len(ids))]
@@ -248,6 +249,14 @@ class Writer:
             if schema is None or tx.local.find_table(schema.schema_id, table) is None:
                 return None
         return count_rows(self.session.table_version(("lake", self.schema, table)))
+
+
+def _later(stored: pa.Table, snapshot_id: int) -> set[int]:
+    """Places of rows that came after a snapshot, in a file that was merged from several."""
+    if "_ducklake_internal_snapshot_id" not in stored.column_names:
+        return set()
+    born = stored.column("_ducklake_internal_snapshot_id").to_pylist()
+    return {place for place, each in enumerate(born) if each > snapshot_id}
 
 
 def _deleted_positions(file: DataFile, contents: Contents) -> set[int]:
