@@ -130,7 +130,7 @@ class Walk:
         self.tables: dict[str, Table] = {}
         self.next_key = 0
         self.next_number = 0
-        self.rewritten = False
+        self.rewritten = self.merged = False
         kinds: dict[Callable[[], list[str]], tuple[int, float]] = {
             # how often, and in how many of the walks at all
             self._small_insert: (5, 1),
@@ -475,6 +475,7 @@ class Walk:
         return ["CALL ducklake_flush_inlined_data('lake')"]
 
     def _merge(self) -> list[str]:
+        self.merged = True
         if self.renumbers:
             self.engine = "spark"
         return ["CALL ducklake_merge_adjacent_files('lake')"]

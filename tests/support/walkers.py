@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from support.walk import Step, Table, Walk
 
 ENGINES = ("spark", "duckdb")
+# The steps whose feed the extension tells right, as long as no file was merged.
+CHANGES = ("small_insert", "large_insert", "delete", "update", "merge_into", "truncate")
 TOGETHER = 12  # snapshots that one query reads
 Rows = dict[int, tuple[int, list[Any]]]  # by key: the row id and the values
 
@@ -119,8 +122,13 @@ class Walker:
     def take(self, step: Step) -> None:
         """Run a step, and look at what it made."""
         self.log.append(f"-- {len(self.log)} {step.kind}\n{step}")
+        known = max(self.past, default=0)
         self.engines.take(step)
         self.look()
+        if max(self.past) == known:
+            return
+        if step.kind in CHANGES and not self.walk.merged:
+            self._check_extension_feed()
 
     def look(self) -> None:
         """Compare the newest snapshot, and remember it."""
@@ -206,17 +214,24 @@ class Walker:
             known = {key: self.past[each].row_ids[table.number][key] for key in now}
             assert now == known, f"{where}: row ids"
 
+    def _check_extension_feed(self) -> None:
+        """The extension's feed of the newest snapshot tells what the step did, whoever took it."""
+        newest = max(self.past)
+        for name, table in self.walk.tables.items():
+            query = f"FROM ducklake_table_changes('lake', 'main', '{name}', {newest}, {newest})"
+            where = f"the extension's feed of {name} at {newest}"
+            check_same(
+                counted(self.engines.query("duckdb", query)),
+                self.expected_feed(table, newest, newest),
+                where,
+            )
+
     def check_feed(self, name: str, start: int, end: int) -> None:
         """The feed tells what the steps did, and leads from the older state to the newer."""
         table = self.past[end].tables[name]
-        feed = Counter(
-            (row[0], row[1], row[2], repr([normal(v) for v in row[3:]]))
-            for row in self.engines.con.changes(name, start, end).collect()
-        )
+        feed = counted(self.engines.con.changes(name, start, end).collect())
         expected = self.expected_feed(table, start, end)
-        where = f"feed of {name} from {start} to {end}"
-        assert feed - expected == Counter(), f"{where}: too much"
-        assert expected - feed == Counter(), f"{where}: missing"
+        check_same(feed, expected, f"feed of {name} from {start} to {end}")
 
     def expected_feed(self, last: Table, start: int, end: int) -> Counter:
         feed: Counter = Counter()
@@ -251,6 +266,16 @@ class Walker:
         """The lake is sound from its catalog to its bytes."""
         findings = self.engines.con.check().collect()
         assert findings == [], findings
+
+
+def counted(rows: Iterable[Sequence[Any]]) -> Counter:
+    """The rows of a feed."""
+    return Counter((r[0], r[1], r[2], repr([normal(v) for v in r[3:]])) for r in rows)
+
+
+def check_same(feed: Counter, expected: Counter, where: str) -> None:
+    assert feed - expected == Counter(), f"{where}: too much"
+    assert expected - feed == Counter(), f"{where}: missing"
 
 
 def compare(table: Table, rows: list[tuple[Any, ...]], where: str) -> Rows:
