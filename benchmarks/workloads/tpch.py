@@ -25,6 +25,7 @@ def run(bench: Bench) -> None:
     bench.deadline = time.perf_counter() + 60 * MINUTES[bench.size.name]
     place = address("sqlite", bench.place("tpch"), "lake")
     con = place.ours(bench.spark)
+    con.sql("CALL lake.set_option('data_inlining_row_limit', 0)")  # the floor needs files of all
     for table in TPCH_TABLES:
         con.create_table(table, bench.spark.read.parquet(str(tpch_file(table, bench.size.scale))))
     floor = floor_of(bench, con)
@@ -96,7 +97,8 @@ def measure(bench: Bench, state: str, sides: dict[str, Callable[[str], Any]], ru
                 begin = time.perf_counter()
                 answers[name] = ask(text)
                 times[name].setdefault(query, []).append(time.perf_counter() - begin)
-        bench.check(f"{query} {state}", answers)
+        # Spark gives averages of decimals fewer digits than DuckDB, and than we do.
+        bench.check(f"{query} {state}", {OURS: answers[OURS], "DuckDB": answers["extension"]})
         bench.keep(
             f"{query} {state}", {name: (t[query][0], t[query][1:]) for name, t in times.items()}
         )
