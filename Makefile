@@ -6,7 +6,7 @@ PYTEST := $(RUN) python -m pytest
 CODE := src tests examples benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-spark lint types format check docs-check smoke-oldest bench clean
+.PHONY: help demo test test-fast test-spark test-thorough lint types format check docs-check smoke-oldest bench clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -17,7 +17,11 @@ demo:  ## Build a lake of two million orders in demo-lake/ and query it
 
 test:  ## Run all tests
 	@scripts/setup.sh test
-	@$(PYTEST) $(ARGS)
+	@$(PYTEST) -m "not thorough" $(ARGS)
+
+test-thorough:  ## Run the tests that take minutes: every pair of operations, with DuckDB too
+	@scripts/setup.sh test
+	@$(PYTEST) -m thorough $(ARGS)
 
 test-fast:  ## Run the tests that need no JVM (under a minute)
 	@scripts/setup.sh dev
