@@ -15,7 +15,7 @@ demo:  ## Build a lake of two million orders in demo-lake/ and query it
 	@scripts/setup.sh demo
 	@$(RUN) python examples/demo.py
 
-test:  ## Run all tests
+test:  ## Run the tests
 	@scripts/setup.sh test
 	@$(PYTEST) -m "not thorough" $(ARGS)
 
@@ -23,7 +23,7 @@ test-thorough:  ## Run the tests that take minutes: every pair of operations, wi
 	@scripts/setup.sh test
 	@$(PYTEST) -m thorough $(ARGS)
 
-test-fast:  ## Run the tests that need no JVM (under a minute)
+test-fast:  ## Run the tests that need no JVM
 	@scripts/setup.sh dev
 	@$(PYTEST) -m "not spark and not thorough" $(ARGS)
 
