@@ -95,7 +95,7 @@ def test_columns_of_the_table_keep_their_values_when_the_feed_has_the_same_names
     [
         ("table_changes('t', 3, 99)", SnapshotNotFound, "No snapshot found at version 99"),
         ("table_changes('t', 99, 3)", SnapshotNotFound, "No snapshot found at version 99"),
-        ("table_changes('t', 0, 0)", TableNotFound, '"t"'),
+        ("table_changes('t', 0, 0)", TableNotFound, "t does not exist at version 0"),
         ("table_changes('t', NULL, 3)", InvalidInput, "Snapshot identifier cannot be NULL"),
         ("table_changes(NULL, 3, 3)", InvalidInput, "Table cannot be NULL"),
         ("table_changes('t', 3)", InvalidInput, "does not support the supplied arguments"),

@@ -58,7 +58,7 @@ def test_other_connection_sees_a_change_at_its_next_statement(
         assert [row.i for row in before.collect()] == [1]
         assert [row.i for row in query.collect()] == [1]
         writer.sql("DROP TABLE t")
-        with pytest.raises(LookupError, match='"t"'):
+        with pytest.raises(LookupError, match="Table with name t does not exist"):
             reader.sql("FROM t")
         assert [row.i for row in before.collect()] == [1]
 
