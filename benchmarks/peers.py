@@ -10,8 +10,8 @@ from typing import Any
 from harness import Bench
 
 SPARK_PEERS = (
-    "Delta and Iceberg on Spark: not measured. Neither has a release for Spark 4.3, and an older "
-    "Spark in an environment of its own would not be the same session."
+    "Delta and Iceberg on Spark: not measured yet; they need a Spark of their own, which is "
+    "another session."
 )
 
 
