@@ -65,7 +65,8 @@ class DuckDBFile:
         if not Path(path).is_file():
             raise NotFound(
                 f'Cannot attach "{path}": there is no such file.',
-                hint="a DuckDB database is attached to be read, and must exist.",
+                hint="the address of a lake begins with ducklake:; a plain DuckDB database is "
+                "attached to be read, and must exist.",
             )
         if not is_duckdb_file(path):
             raise InvalidInput(

@@ -18,6 +18,7 @@ from ducklake_spark.errors import (
     InvalidInput,
     LakeNotFound,
     NotALake,
+    NotFound,
     ReadOnlyLake,
     SchemaNotFound,
     SnapshotNotFound,
@@ -443,7 +444,7 @@ def test_paths_with_blanks_quotes_and_umlauts_are_shared_with_duckdb(
 
 
 def test_address_that_is_no_lake_is_refused(con: Connection):
-    with pytest.raises(NotImplementedError, match="ducklake:"):
+    with pytest.raises(NotFound, match="begins with ducklake:"):
         con.sql("ATTACH 'plain.db'")
     with pytest.raises(InvalidInput, match="no metadata database"):
         con.sql("ATTACH 'ducklake:sqlite:'")
