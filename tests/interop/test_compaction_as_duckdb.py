@@ -78,3 +78,27 @@ def test_maintenance_leaves_the_same_catalog_as_duckdbs(make_lake_location, cata
         with ours.database() as left, theirs.database() as right:
             different = catalog_differences(left, right, any_file_ids=True)
         assert different.keys() <= DIFFERENT.get(name, set()), (number, statement, different)
+
+
+def test_a_flush_widens_bounds_to_rows_that_only_older_snapshots_see(make_lake_location):
+    location = make_lake_location("sqlite", "lake")
+    with location.oracle() as oracle:
+        for statement in (
+            "CREATE TABLE t (id INTEGER, v VARCHAR)",
+            "INSERT INTO t SELECT i, 'm' FROM range(20) r(i)",
+            "INSERT INTO t VALUES (100, 'a')",
+            "UPDATE t SET v = 'n' WHERE id = 100",
+            "DELETE FROM t WHERE id < 15",
+            maintenance.REWRITE,  # the bounds become exact
+        ):
+            oracle.sql(statement)
+    session = open_session(location)
+    Keeper(session).flush()
+    db = session.current_lake().db
+    bounds = db.fetch(
+        "SELECT column_id, min_value, max_value FROM ducklake_table_column_stats ORDER BY column_id"
+    )
+    assert bounds == [(1, "15", "100"), (2, "a", "n")]
+    session.close_lakes()
+    with location.oracle() as oracle:
+        assert oracle.sql("SELECT id FROM t AT (VERSION => 3) WHERE v = 'a'") == [(100,)]

@@ -76,8 +76,8 @@ class Engines:
                 self.oracle.sql(text)
             else:
                 self.con.sql(text)
-                if "SET DATA TYPE" in text:
-                    self._forget()
+        if any("SET DATA TYPE" in text for text in step.statements):
+            self._forget()
 
     def _forget(self) -> None:
         """A session of the extension keeps bounds of the old type until rows are written."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ducklake_spark.commit.apply_deletes import insert_delete_file
-from ducklake_spark.commit.apply_files import insert_file_facts
+from ducklake_spark.commit.apply_files import insert_file_facts, widen_bounds
 from ducklake_spark.commit.exact_stats import store_exact_stats
 from ducklake_spark.commit.rows import CommitRows
 from ducklake_spark.model.compaction import (
@@ -55,7 +55,11 @@ def apply_rewrite(commit: CommitRows, change: RewriteFiles) -> None:
 
 
 def apply_flush_rows(commit: CommitRows, change: FlushRows) -> None:
-    """The inlined rows go, the files that hold them come; the table's bounds cover them already."""
+    """The inlined rows go, the files that hold them come.
+
+    The table's bounds cover the rows that are there; those of rows that only older snapshots see
+    may be lost since the last rewrite.
+    """
     table_id = change.table.table_id
     for emptied in change.emptied:
         commit.execute(
@@ -73,6 +77,8 @@ def apply_flush_rows(commit: CommitRows, change: FlushRows) -> None:
         sum(_size(each) for each in flushed),
         table_id,
     )
+    stats = [each for file in flushed for each in file.file.written.column_stats]
+    widen_bounds(commit, change.table, table_id, stats, had_rows=True)
     _drop_superseded(commit, change)
 
 

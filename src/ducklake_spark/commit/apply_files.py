@@ -80,7 +80,7 @@ def _append(
     stats = [each for file in files for each in file.column_stats]
     stats += row_stats(table.schema, [values for _, values in rows]) if rows else ()
     had_rows = totals is not None and totals.record_count > 0
-    _store_column_stats(commit, table, table_id, stats, had_rows=had_rows)
+    widen_bounds(commit, table, table_id, stats, had_rows=had_rows)
     return deletes
 
 
@@ -160,7 +160,7 @@ def _store_totals(
     commit.totals[table_id] = TableTotals(*values)
 
 
-def _store_column_stats(
+def widen_bounds(
     commit: CommitRows,
     table: TableEntry,
     table_id: int,
@@ -168,7 +168,7 @@ def _store_column_stats(
     *,
     had_rows: bool,
 ) -> None:
-    """Widen the table's bounds to cover the new rows: DuckDB answers from them.
+    """Widen the table's bounds to cover rows of its files: DuckDB answers from them.
 
     Rows that change are written anew: two statements, whatever the number of columns.
     """

@@ -293,7 +293,7 @@ def _tables_with_new_rows(changes: Iterable[Change]) -> set[int]:
     return {
         change.table.table_id
         for change in changes
-        if isinstance(change, AppendFiles | InlineRows | RewriteFiles)
+        if isinstance(change, AppendFiles | InlineRows | RewriteFiles | FlushRows)
         and change.table.table_id >= 0
     }
 
