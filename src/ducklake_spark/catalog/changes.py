@@ -49,6 +49,13 @@ def load_changes(
     directory: str,
 ) -> TableChanges:
     """Load what concerns the range, all of it from one state of the metadata database."""
+    with db.reading():
+        return _load_changes(db, table, history, start, end, directory)
+
+
+def _load_changes(
+    db: Database, table: TableEntry, history: ColumnHistory, start: int, end: int, directory: str
+) -> TableChanges:
     name = f"ducklake_inlined_delete_{table.table_id}"
     inlined_deletes = name if db.has_table(name) else None
     stored = load_inlined_sources(db, table, history, end)

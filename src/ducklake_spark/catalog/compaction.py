@@ -15,10 +15,11 @@ def load_candidates(
     db: Database, table_id: int, snapshot_id: int, *, directory: str
 ) -> tuple[list[Candidate], dict[int, list[int]]]:
     """The files that the snapshot sees, and the positions deleted in the catalog, by file id."""
-    files, deletes = load_files(db, table_id, snapshot_id, directory=directory)
-    versions = _load_schema_versions(db, table_id)
-    values = load_partition_values(db, table_id)
-    deleted = _load_deleted_files(db, table_id)
+    with db.reading():
+        files, deletes = load_files(db, table_id, snapshot_id, directory=directory)
+        versions = _load_schema_versions(db, table_id)
+        values = load_partition_values(db, table_id)
+        deleted = _load_deleted_files(db, table_id)
     candidates = [
         Candidate(
             file,

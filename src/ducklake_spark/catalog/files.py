@@ -44,17 +44,19 @@ def load_files(
         at_most: so many files are enough.
 
     Returns:
-        The files, and (data file id, position) of rows deleted inside the metadata database.
+        The files, and (data file id, position) of rows deleted inside the metadata database; both
+        of one state, because a flush moves such deletes into the files of older snapshots.
     """
-    rows = db.fetch(
-        f"SELECT {DATA_COLUMNS}, {DELETE_COLUMNS} FROM {db.table('ducklake_data_file')} d "
-        f"LEFT JOIN (SELECT * FROM {db.table('ducklake_delete_file')} "
-        f"WHERE table_id = ? AND {visible_at()}) x ON x.data_file_id = d.data_file_id "
-        f"WHERE d.table_id = ? AND {visible_at('d')} ORDER BY d.data_file_id"
-        + (f" LIMIT {at_most}" if at_most is not None else ""),
-        (table_id, snapshot_id, snapshot_id, table_id, snapshot_id, snapshot_id),
-    )
-    positions = load_inlined_deletes(db, table_id, snapshot_id)
+    with db.reading():
+        rows = db.fetch(
+            f"SELECT {DATA_COLUMNS}, {DELETE_COLUMNS} FROM {db.table('ducklake_data_file')} d "
+            f"LEFT JOIN (SELECT * FROM {db.table('ducklake_delete_file')} "
+            f"WHERE table_id = ? AND {visible_at()}) x ON x.data_file_id = d.data_file_id "
+            f"WHERE d.table_id = ? AND {visible_at('d')} ORDER BY d.data_file_id"
+            + (f" LIMIT {at_most}" if at_most is not None else ""),
+            (table_id, snapshot_id, snapshot_id, table_id, snapshot_id, snapshot_id),
+        )
+        positions = load_inlined_deletes(db, table_id, snapshot_id)
     hidden = Counter(file_id for file_id, _ in positions)
     files = [read_data_file(db, row, directory, hidden.get(row[0], 0)) for row in rows]
     present = {file.data_file_id for file in files}

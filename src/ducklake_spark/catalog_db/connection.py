@@ -317,9 +317,16 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """A transaction whose reads all see one state. Keep it short: it may hold others up."""
-        with self._lock, self._scope((self.dialect.begin_read,)):
-            yield
+        """A transaction whose reads all see one state. Keep it short: it may hold others up.
+
+        Inside a transaction it is part of that one.
+        """
+        with self._lock:
+            if self._in_transaction:
+                yield
+                return
+            with self._scope((self.dialect.begin_read,)):
+                yield
 
     @contextmanager
     def _scope(self, begin: Sequence[str]) -> Iterator[None]:

@@ -143,6 +143,11 @@ def count_rows(version: TableVersion) -> int | None:
     Files that were merged or deleted from more than once hold rows and deletes of several
     snapshots: what an older snapshot sees of them stands in the files.
     """
+    with version.lake.db.reading():
+        return _count_rows(version)
+
+
+def _count_rows(version: TableVersion) -> int | None:
     totals = _file_totals(version)
     newest = version.snapshot.snapshot_id == version.lake.latest().snapshot_id
     if not newest and totals.with_history:
@@ -263,8 +268,16 @@ def _less_own_deletes(
 def load_contents(version: TableVersion, *, lazily: bool = False) -> Contents:
     """Ask the catalog for the files and the inlined rows of a version.
 
+    All of it is of one state of the catalog: a flush moves inlined rows and deletes into files of
+    snapshots that are there already, and whoever asks before and after it misses them.
+
     With `lazily` the files of a large table are only counted, as far as that is enough to plan.
     """
+    with version.lake.db.reading():
+        return _load_contents(version, lazily=lazily)
+
+
+def _load_contents(version: TableVersion, *, lazily: bool) -> Contents:
     large = None
     if lazily and version.table.table_id >= 0 and not _has_own_files(version):
         files, deletes = _load_committed(version, at_most=MANY + 1)
