@@ -3,6 +3,8 @@
 
 RUN := scripts/run.sh
 PYTEST := $(RUN) python -m pytest
+# Whole files go to a worker, which has its own JVM and PostgreSQL; WORKERS=0 runs in one process.
+SPREAD := -n $(or $(WORKERS),2) --dist loadfile
 CODE := src tests examples benchmarks
 
 .DEFAULT_GOAL := help
@@ -17,19 +19,19 @@ demo:  ## Build a lake of two million orders in demo-lake/ and query it
 
 test:  ## Run the tests
 	@scripts/setup.sh test
-	@$(PYTEST) -m "not thorough" $(ARGS)
+	@$(PYTEST) $(SPREAD) -m "not thorough" $(ARGS)
 
 test-thorough:  ## Run the tests that take minutes: every pair of operations, with DuckDB too
 	@scripts/setup.sh test
-	@$(PYTEST) -m thorough $(ARGS)
+	@$(PYTEST) $(SPREAD) -m thorough $(ARGS)
 
 test-fast:  ## Run the tests that need no JVM
 	@scripts/setup.sh dev
-	@$(PYTEST) -m "not spark and not thorough" $(ARGS)
+	@$(PYTEST) $(SPREAD) -m "not spark and not thorough" $(ARGS)
 
 test-spark:  ## Run the tests that start Spark
 	@scripts/setup.sh test
-	@$(PYTEST) -m spark $(ARGS)
+	@$(PYTEST) $(SPREAD) -m spark $(ARGS)
 
 lint:  ## Check style and spelling
 	@scripts/setup.sh dev

@@ -73,7 +73,7 @@ def location(
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The one Spark session of the run."""
+    """The one Spark session of this worker."""
     from support.spark import start_spark
 
     session = start_spark(tmp_path_factory.mktemp("spark"))

@@ -50,6 +50,7 @@ class Session:
         self._message: CommitMessage | None = None  # for the open transaction
         self._aborted = False  # a statement of the open transaction failed while it ran
         self._alone: dict[str, Transaction] = {}  # of a change that commits by itself
+        self._read: dict[str, Transaction] | None = None  # of the query that is being planned
         self._committed: dict[str, int] = {}  # lake -> the last snapshot that we made
 
     # --- lakes -----------------------------------------------------------------------------------
@@ -226,9 +227,23 @@ class Session:
 
     @contextmanager
     def reading(self, lake: Lake) -> Iterator[Transaction]:
-        """The open transaction on the lake, or one just for this read."""
-        open_one = self._open_transaction(lake) or self._alone.get(lake.name.lower())
-        yield open_one or lake.begin(self.retry)
+        """The open transaction on the lake, or one just for this query or this read."""
+        key = lake.name.lower()
+        tx = self._open_transaction(lake) or self._alone.get(key) or (self._read or {}).get(key)
+        if tx is None:
+            tx = lake.begin(self.retry)
+            if self._read is not None:
+                self._read[key] = tx
+        yield tx
+
+    @contextmanager
+    def one_snapshot(self) -> Iterator[None]:
+        """All that is read inside is of one snapshot of each lake, whatever others commit."""
+        outer, self._read = self._read, {} if self._read is None else self._read
+        try:
+            yield
+        finally:
+            self._read = outer
 
     @contextmanager
     def writing(self, lake: Lake, action: str) -> Iterator[Transaction]:

@@ -76,8 +76,9 @@ def run_query(
     """
     binder = _Binder(con, context or Context(), target)
     try:
-        expanded = expand_macros(tree, binder)
-        text = to_spark(answer_counts(expanded, binder.table_version), binder)
+        with con.one_snapshot():
+            expanded = expand_macros(tree, binder)
+            text = to_spark(answer_counts(expanded, binder.table_version), binder)
         with spark_failures("run the query"):
             return con.spark.sql(text)
     finally:
