@@ -1,16 +1,16 @@
 """DELETE, UPDATE and MERGE of 0.01 %, 1 % and 10 % of lineitem, scattered over all files.
 
-Ours and the extension each change a lake of their own, with the same statements.
+Ours and the extension each change a lake of their own, with the same statements. Half of the rows
+that are merged are new. Then a scan of 100 files, before and after a delete from each of them.
 """
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from harness import OURS, Bench
 from lakes import address, tpch_file
-
-from ducklake_spark.errors import DuckLakeError
 
 SHARES = {"0.01 %": 10_000, "1 %": 100, "10 %": 10}
 CHECK = "SELECT count(*), sum(l_quantity), sum(l_linenumber), max(l_comment) FROM lake.lineitem"
@@ -24,7 +24,12 @@ STATEMENTS = {
     ),
     "DELETE": "DELETE FROM lineitem WHERE l_orderkey % {of} = 2",
 }
-SOURCE = "SELECT * REPLACE (l_quantity + 2 AS l_quantity) FROM lineitem WHERE l_orderkey % {of} = 3"
+SOURCE = (
+    "SELECT * REPLACE (l_quantity + 2 AS l_quantity, "
+    "CASE WHEN l_linenumber % 2 = 0 THEN l_orderkey ELSE -l_orderkey END AS l_orderkey) "
+    "FROM lineitem WHERE l_orderkey % {of} = 3"
+)
+FILES = 100
 
 
 def run(bench: Bench) -> None:
@@ -35,14 +40,9 @@ def run(bench: Bench) -> None:
     con.create_table("lineitem", bench.spark.read.parquet(str(path)))
     other = address("sqlite", folder, "theirs").extension()
     other.execute(f"CREATE TABLE lineitem AS SELECT * FROM read_parquet('{path}')")
-    merges = can_merge(con)
-    if not merges:
-        bench.skip("MERGE: not measured, because it does not exist yet")
     for kind, text in STATEMENTS.items():
         for share, of in SHARES.items():
             if kind == "MERGE":
-                if not merges:
-                    continue
                 make_source(bench, con, other, of)
             change(bench, f"{kind} of {share}", (con, other), text.format(of=of))
     answers = {
@@ -50,8 +50,9 @@ def run(bench: Bench) -> None:
         "extension": other.execute(CHECK).fetchall(),
     }
     bench.check("rows after changes", answers)
-    con.close()
     other.close()
+    read_after_delete(bench, con)
+    con.close()
 
 
 def change(bench: Bench, case: str, sides: tuple[Any, Any], text: str) -> None:
@@ -68,15 +69,16 @@ def make_source(bench: Bench, con: Any, other: Any, of: int) -> None:
     other.register("source", rows)
 
 
-def can_merge(con: Any) -> bool:
-    """Whether the statement is known."""
-    con.sql("CREATE TABLE probe (id INTEGER)")
-    try:
-        con.sql(
-            "MERGE INTO probe t USING probe s ON t.id = s.id WHEN MATCHED THEN UPDATE SET id = s.id"
-        )
-    except DuckLakeError:
-        return False
-    finally:
-        con.sql("DROP TABLE probe")
-    return True
+def read_after_delete(bench: Bench, con: Any) -> None:
+    """One scan of many files at the snapshots before and after a delete from each of them."""
+    path = tpch_file("lineitem", bench.size.scale)
+    con.create_table("split", bench.spark.read.parquet(str(path)).repartition(FILES))
+    before = con.sql("SELECT max(snapshot_id) FROM lake.snapshots()").collect()[0][0]
+    con.sql("DELETE FROM split WHERE l_orderkey % 100 = 2")
+    bench.deadline = time.perf_counter() + 60
+    scan = "SELECT sum(l_quantity), sum(l_extendedprice), max(l_comment) FROM lake.split"
+    sides = {
+        OURS: lambda: con.sql(scan).collect(),
+        "ours, before": lambda: con.sql(f"{scan} AT (VERSION => {before})").collect(),
+    }
+    bench.compare(f"scan of {FILES} files after a delete from each", sides, same=False, runs=4)

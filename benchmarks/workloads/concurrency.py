@@ -20,18 +20,19 @@ from lakes import Address, address
 def run(bench: Bench) -> None:
     """1, 4 and 16 writers."""
     for writers in bench.size.writers:
-        times = {}
+        times, notes = {}, {}
         for side in (OURS, "extension"):
             place = address("postgres", bench.place(side), "lake", bench.postgres_server())
             con = place.ours()
             con.sql("CREATE TABLE t (id INTEGER, name VARCHAR)")
             con.close()
             commits = max(5, min(bench.size.commits, 200) // writers)
-            times[side] = (None, write_at_once(place, side, writers, commits))
+            spent, rate = write_at_once(place, side, writers, commits)
+            times[side], notes[side] = (None, spent), f"{rate:.0f} commits a second"
             missing = writers * commits - count(place)
             if missing:
                 bench.wrong.append(f"{writers} writers, {side}: {missing} rows are missing")
-        bench.keep(f"commit beside others, {writers} writers", times, "ms")
+        bench.keep(f"commit beside others, {writers} writers", times, "ms", notes=notes)
 
 
 def count(place: Address) -> int:
@@ -42,8 +43,10 @@ def count(place: Address) -> int:
     return rows[0] if rows else 0
 
 
-def write_at_once(place: Address, side: str, writers: int, commits: int) -> list[float]:
-    """Seconds of all commits of all writers, who begin together."""
+def write_at_once(
+    place: Address, side: str, writers: int, commits: int
+) -> tuple[list[float], float]:
+    """Seconds of all commits of all writers, who begin together; and commits in a second."""
     start = str(time.time() + 3 + writers * 0.7)
     words = [place.uri, place.data_path, side, start, str(commits)]
     running = [
@@ -51,7 +54,9 @@ def write_at_once(place: Address, side: str, writers: int, commits: int) -> list
         for _ in range(writers)
     ]
     outputs = [process.communicate()[0] for process in running]
-    return [seconds for text in outputs for seconds in json.loads(text.splitlines()[-1])]
+    answers = [json.loads(text.splitlines()[-1]) for text in outputs]
+    whole = max(end for _, end in answers) - float(start)
+    return [seconds for times, _ in answers for seconds in times], writers * commits / whole
 
 
 def main() -> None:
@@ -74,7 +79,7 @@ def main() -> None:
                 if time.perf_counter() - begin > 120:
                     raise
         times.append(time.perf_counter() - begin)
-    print(json.dumps(times))
+    print(json.dumps((times, time.time())))
 
 
 if __name__ == "__main__":

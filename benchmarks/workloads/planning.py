@@ -19,7 +19,8 @@ from lakes import address
 
 COLUMNS = "id BIGINT, day DATE, name VARCHAR, amount DECIMAL(12,2)"
 ROWS = 1000  # of a file
-SELECTIVE = "SELECT count(*), sum(id) FROM lake.t WHERE id BETWEEN {low} AND {high}"
+WHOLE = "SELECT id FROM lake.t"
+SELECTIVE = WHOLE + " WHERE id BETWEEN {low} AND {high}"
 
 
 @dataclass
@@ -73,7 +74,7 @@ def measure(
     db = con._lake(None).db
     make_up(db, count, real)
     low = real * ROWS + 10
-    query = SELECTIVE.format(low=low, high=low + 5) if selective else "SELECT * FROM lake.t"
+    query = SELECTIVE.format(low=low, high=low + 5) if selective else WHOLE
     times = []
     for _ in range(2 + bench.size.runs):
         with counted(bench, db) as counters:
@@ -85,8 +86,8 @@ def measure(
                 relation_files(frame)
             times.append(time.perf_counter() - begin)
     if selective:
-        found = [tuple(row) for row in con.sql(query).collect()]
-        expected = [(6, sum(range(low, low + 6)))]
+        found = [row[0] for row in con.sql(query).collect()]
+        expected = list(range(low, low + 6))
         bench.check(f"one of {count:,} files, {kind}", {OURS: found, "expected": expected})
     con.close()
     return times, counters

@@ -250,6 +250,29 @@ def test_files_without_a_key_of_the_source_are_not_read(con):
     assert nothing.execute() == MergeResult()
 
 
+def test_rows_that_match_no_key_are_there_for_subqueries(con):
+    con.sql("CALL lake.set_option('data_inlining_row_limit', 0)")
+    con.sql("CREATE TABLE p (id INTEGER, name VARCHAR, v INTEGER)")
+    con.sql("ALTER TABLE p SET PARTITIONED BY (v)")
+    con.sql("INSERT INTO p SELECT i, 'n' || i % 3, i % 12 FROM range(120) r(i)")
+    con.sql("INSERT INTO p VALUES (NULL, 'n0', 0)")
+    text = (
+        "MERGE INTO p USING (VALUES (5, 'n2', 50), (5, 'n1', 60), (6, 'n0', 11), (NULL, 'n0', 70), "
+        "(200, 'n0', 80), (200, 'n0', 80)) AS s(id, name, v) "
+        "ON p.id = s.id AND p.name = s.name "
+        "WHEN MATCHED AND s.v > (SELECT max(v) FROM p) "
+        "THEN UPDATE SET v = s.v, name = CAST(p.rowid AS VARCHAR) "
+        "WHEN NOT MATCHED AND s.v > (SELECT count(*) / 2 FROM p) THEN INSERT *"
+    )
+    kept = con.sql("SELECT rowid FROM p WHERE id = 5").collect()[0][0]
+    assert con.sql(text).collect() == [(4,)]
+    changed = "SELECT id, name, v FROM p WHERE v > 11 ORDER BY v, id"
+    assert con.sql(changed).collect() == [
+        *((5, str(kept), 50), (None, "n0", 70), (200, "n0", 80), (200, "n0", 80))
+    ]
+    assert con.sql("SELECT count(*) FROM p").collect() == [(124,)]
+
+
 def test_the_builder_says_what_it_did(con):
     source = con.spark.createDataFrame([(2, 22, "bb"), (5, 55, "ee")], "id int, v int, s string")
 

@@ -7,6 +7,7 @@ computed once: a source or a condition that gives something else each time is as
 from __future__ import annotations
 
 import itertools
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +20,12 @@ from ducklake_spark.execution.bind import run_query
 from ducklake_spark.execution.change_rows import changing, table_query
 from ducklake_spark.execution.defaults import default_columns
 from ducklake_spark.execution.merge_arms import Arm, Names, qualified, resolve_arms
-from ducklake_spark.execution.merge_ranges import find_keys, is_worthwhile, range_condition
+from ducklake_spark.execution.merge_ranges import (
+    SourceKeys,
+    find_keys,
+    is_worthwhile,
+    measure_keys,
+)
 from ducklake_spark.operations.append import append
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.row_changes import (
@@ -85,17 +91,12 @@ def run_merge(con: Connection, s: st.Merge, source: DataFrame | None = None) -> 
         )
         _check_names(names, s)
         arms = resolve_arms(s.clauses, names)
-        condition = _condition(s, names)
+        condition, keys = _condition(s, names), None
         if not any(arm.when == "not_matched_by_source" for arm in arms) and is_worthwhile(target):
-            rows, condition = _with_ranges(rows, condition, names)
-        view = f"_ducklake_source_{next(_numbers)}"
-        rows.withColumn(_IN_SOURCE, F.lit(True)).createOrReplaceTempView(view)
-        try:
-            joined = run_query(
-                con, _query(target, s, (names, condition, view), arms), target=target
-            )
-        finally:
-            con.spark.catalog.dropTempView(view)
+            rows, keys = _with_keys(rows, condition, names)
+        with _source_views(con, rows, keys) as views:
+            how = _Joining(names, condition, keys, *views)
+            joined = run_query(con, _query(target, s, how, arms), target=target)
         return _stage(tx, target, arms, joined)
 
 
@@ -178,26 +179,50 @@ def _check_names(names: Names, s: st.Merge) -> None:
 # --- the query ------------------------------------------------------------------------------------
 
 
-def _with_ranges(rows: DataFrame, condition: exp.Expr, names: Names) -> tuple[DataFrame, exp.Expr]:
-    """The source, computed, and the condition with the range that its keys are in."""
+@dataclass(frozen=True)
+class _Joining:
+    """How table and source are joined, and the views that the source and its keys are in."""
+
+    names: Names
+    condition: exp.Expr
+    keys: SourceKeys | None
+    source_view: str
+    keys_view: str
+
+
+@contextmanager
+def _source_views(
+    con: Connection, rows: DataFrame, keys: SourceKeys | None
+) -> Iterator[tuple[str, str]]:
+    number = next(_numbers)
+    views = f"_ducklake_source_{number}", f"_ducklake_keys_{number}"
+    rows.withColumn(_IN_SOURCE, F.lit(True)).createOrReplaceTempView(views[0])
+    if keys is not None and keys.rows is not None:
+        keys.rows.createOrReplaceTempView(views[1])
+    try:
+        yield views
+    finally:
+        for view in views:
+            con.spark.catalog.dropTempView(view)
+
+
+def _with_keys(
+    rows: DataFrame, condition: exp.Expr, names: Names
+) -> tuple[DataFrame, SourceKeys | None]:
+    """The source, computed, and what is known of its keys then."""
     keys = find_keys(condition, names, rows)
     if not keys:
-        return rows, condition
+        return rows, None
     with spark_failures(f'merge into table "{names.table.name}"'):
-        computed = rows.localCheckpoint()  # it is asked twice, and must say the same
-    within = range_condition(computed, keys, names)
-    if within is None:
-        return computed, condition
-    return computed, exp.And(this=exp.paren(condition, copy=False), expression=within)
+        computed = rows.localCheckpoint()  # it is asked more than once, and must say the same
+    return computed, measure_keys(computed, keys, names)
 
 
-def _query(
-    target: Target, s: st.Merge, join_on: tuple[Names, exp.Expr, str], arms: Sequence[Arm]
-) -> exp.Select:
-    names, condition, view = join_on
+def _query(target: Target, s: st.Merge, how: _Joining, arms: Sequence[Arm]) -> exp.Select:
+    names, condition, keys = how.names, how.condition, how.keys
     query = table_query(target.version, names.target, s.ctes.copy() if s.ctes else None)
     alias = exp.TableAlias(this=exp.to_identifier(names.source, quoted=True))
-    source = exp.Table(this=exp.to_identifier(view, quoted=True), alias=alias)
+    source = exp.Table(this=exp.to_identifier(how.source_view, quoted=True), alias=alias)
     kinds = {arm.when for arm in arms}
     kind = {
         (False, False): {"kind": "INNER"},
@@ -205,8 +230,11 @@ def _query(
         (False, True): {"side": "LEFT"},
         (True, True): {"side": "FULL"},
     }["not_matched" in kinds, "not_matched_by_source" in kinds]
+    if keys is not None and keys.within is not None:
+        condition = exp.And(this=exp.paren(condition, copy=False), expression=keys.within)
+    only = keys.joined(names, how.keys_view) if keys is not None else None
     join = exp.Join(this=source, on=condition, **kind)
-    query.set("joins", [join])
+    query.set("joins", [only, join] if only is not None else [join])
     query.set("expressions", [*_items(target, names, arms)])
     return query
 

@@ -1,8 +1,9 @@
-"""Keep a MERGE from reading files of the table that no row of its source can match. Driver."""
+"""Keep a MERGE from reading files and joining rows that no row of its source matches. Driver."""
 
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 # Fewer files and bytes are read faster than the source is looked through.
 _MANY_FILES: Final = 8
 _MANY_BYTES: Final = 64 * 1024 * 1024
+
+# So much of keys goes to every task, which then drops the rows of the table that match none of
+# them. Without that the join would move the whole table to where the source's rows are.
+_SMALL_KEYS: Final = 32 * 1024 * 1024
 
 _INTEGERS: Final = ("int8", "int16", "int32", "int64")
 _FIRST_DAY: Final = dt.date(1970, 1, 1).toordinal()
@@ -71,24 +76,68 @@ def _equalities(condition: exp.Expr, names: Names) -> Iterator[tuple[str, str]]:
         yield by_table[names.target.lower()], by_table[names.source.lower()]
 
 
-def range_condition(source: DataFrame, keys: Keys, names: Names) -> exp.Expr | None:
-    """What is true for every row of the table that a row of the source matches.
+@dataclass(frozen=True)
+class SourceKeys:
+    """What is known of the keys of a source.
 
-    One job finds the least and the greatest value of each key.
+    Attributes:
+        keys: the pairs of columns.
+        within: what is true for every row of the table that a row of the source matches.
+        rows: the source's keys, in order, if they are few enough to be sent to every task.
     """
-    ends = []
-    for column, name in keys:
-        value = F.col("`" + name.replace("`", "``") + "`")
-        ends += [F.min(_plain(value, column)), F.max(_plain(value, column))]
+
+    keys: Keys
+    within: exp.Expr | None
+    rows: DataFrame | None
+
+    def joined(self, names: Names, view: str) -> exp.Join | None:
+        """The join that leaves rows of the table that have the keys of a row of the source.
+
+        Args:
+            names: of the table.
+            view: where `rows` can be found.
+        """
+        if self.rows is None:
+            return None
+        equal = [
+            exp.EQ(
+                this=exp.column(column.name, table=names.target, quoted=True),
+                expression=exp.column(f"k{place}", table=view, quoted=True),
+            )
+            for place, (column, _) in enumerate(self.keys)
+        ]
+        keys = exp.Table(this=exp.to_identifier(view, quoted=True))
+        return exp.Join(this=keys, side="LEFT", kind="SEMI", on=exp.and_(*equal))
+
+
+def measure_keys(source: DataFrame, keys: Keys, names: Names) -> SourceKeys:
+    """One job finds the least and the greatest value of each key, and how much they are."""
+    values = [F.col("`" + name.replace("`", "``") + "`") for _, name in keys]
+    plain = [_plain(value, column) for value, (column, _) in zip(values, keys, strict=True)]
+    sizes = [
+        F.coalesce(F.octet_length(value), F.lit(0)) if _is_text(column) else F.lit(8)
+        for value, (column, _) in zip(values, keys, strict=True)
+    ]
+    ends = [end for value in plain for end in (F.min(value), F.max(value))]
     with spark_failures(f'merge into table "{names.table.name}"'):
-        found = source.agg(*ends).collect()[0]
+        *found, size = source.agg(*ends, F.sum(sum(sizes, F.lit(8)))).collect()[0]
     tests = []
     for place, (column, _) in enumerate(keys):
         low, high = _tree(found[2 * place], column), _tree(found[2 * place + 1], column)
         if low is not None and high is not None:
             own = exp.column(column.name, table=names.target, quoted=True)
             tests.append(exp.Between(this=own, low=low, high=high))
-    return exp.and_(*tests) if tests else None
+    named = [value.alias(f"k{place}") for place, value in enumerate(values)]
+    few = (size or 0) <= _SMALL_KEYS
+    return SourceKeys(
+        keys,
+        exp.and_(*tests) if tests else None,
+        F.broadcast(source.select(*named)) if few else None,
+    )
+
+
+def _is_text(column: Column) -> bool:
+    return column.type == ScalarType("varchar")
 
 
 def _plain(value: Any, column: Column) -> Any:

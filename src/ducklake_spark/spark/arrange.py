@@ -44,15 +44,23 @@ def arrange(df: DataFrame, layout: WriteLayout, *, size: WriteSize) -> Arranged:
     key_names = [f"k{i}" for i in range(len(keys))]
     pairs = zip(keys, key_names, strict=True)
     rows = rows.select("*", *(key.alias(name) for key, name in pairs))
-    by = [F.col(name) for name in key_names]
-    by += [_ordered(F.col(f"s{i}"), order) for i, order in enumerate(orders)]
+    by = [_ordered(F.col(f"s{i}"), order) for i, order in enumerate(orders)]
     if small:
-        rows = rows.coalesce(1).sortWithinPartitions(*by)
+        rows = rows.coalesce(1).sortWithinPartitions(*key_names, *by)
     elif keys:
-        rows = rows.repartition(*key_names).sortWithinPartitions(*by)
+        rows = rows.repartition(*key_names).sortWithinPartitions(_together(key_names), *by)
     else:
         rows = rows.orderBy(*by)
     return Arranged(rows.select(*names, *key_names), tuple(range(width, width + len(keys))))
+
+
+def _together(keys: list[str]) -> Column:
+    """A number that brings equal keys together: Spark sorts by one number without comparing rows.
+
+    The hash skips NULL, hence the further arguments. Two partitions with one number would get
+    more files than they need.
+    """
+    return F.xxhash64(*keys, *(F.col(key).isNull() for key in keys))
 
 
 def _put_together(rows: DataFrame) -> DataFrame:
