@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from sqlglot import exp
 
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.sql.stars import query_columns
 from ducklake_spark.sql.trees import replace_each
+
+_ORDERED: Final = (
+    *(exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile),
+    *(exp.Lag, exp.Lead),
+)
 
 
 def refuse_unsupported(root: exp.Expr) -> exp.Expr:
@@ -32,13 +39,25 @@ def refuse_unsupported(root: exp.Expr) -> exp.Expr:
 
 
 def rewrite_queries(root: exp.Expr) -> exp.Expr:
-    """Give VALUES as a table DuckDB's column names, and match unions by name."""
+    """Give VALUES as a table DuckDB's column names, order windows, and match unions by name."""
     for values in root.find_all(exp.Values):
         _name_values(values)
+    for window in root.find_all(exp.Window):
+        _order_window(window)
     replace_each(root, exp.Union, _by_name)
     if isinstance(root.this, exp.Values):
         root.set("this", exp.select("*").from_(root.this))
     return root
+
+
+def _order_window(window: exp.Window) -> None:
+    """Spark wants an order for functions that depend on it; for DuckDB all rows are equal then."""
+    function = window.this
+    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        function = function.this
+    named = window.args.get("alias") or window.args.get("order")
+    if isinstance(function, _ORDERED) and not named:
+        window.set("order", exp.Order(expressions=[exp.Ordered(this=exp.Null())]))
 
 
 def _by_name(union: exp.Expr) -> exp.Expr | None:
