@@ -42,6 +42,7 @@ class Session:
         self.settings: dict[str, Any] = {}  # what SET has set
         self.prepared: dict[str, Any] = {}  # statements of PREPARE
         self.secrets: dict[str, Any] = {}  # what CREATE SECRET has made
+        self.temporary: dict[str, str] = {}  # tables of CREATE TEMP TABLE, by name in lower case
         self.sources: dict[str, DuckDBFile] = {}  # attached DuckDB databases, to be read only
         self.retry = RetryPolicy()
         self.log = QueryLog()  # shared with the cursors

@@ -27,6 +27,7 @@ from ducklake_spark.execution.secrets import create_secret, drop_secret, resolve
 from ducklake_spark.execution.settings import apply_to_lakes, reset_setting, set_setting
 from ducklake_spark.execution.sources import attach_source, detach_source
 from ducklake_spark.execution.system import seen_lakes, system_table
+from ducklake_spark.execution.temporary import drop_temporary_table
 from ducklake_spark.execution.variables import (
     deallocate,
     prepare,
@@ -194,6 +195,8 @@ def _schema_name(con: Connection, parts: tuple[str, ...]) -> tuple[Any, str]:
 
 
 def _drop_table(con: Connection, s: st.DropTable) -> RowSet:
+    if drop_temporary_table(con, s.parts):
+        return _NOTHING
     lake, schema_name, name = con.place(s.parts)
     with con.writing(lake, f'drop table "{name}"') as tx:
         schema = con.schema_entry(lake, tx, schema_name)

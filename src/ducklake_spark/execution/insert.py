@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 from sqlglot import exp
 
-from ducklake_spark.errors import InvalidInput, NotSupported
+from ducklake_spark.errors import InvalidInput
 from ducklake_spark.execution.bind import run_query
 from ducklake_spark.execution.defaults import (
     NOT_CONSTANT,
@@ -18,6 +18,7 @@ from ducklake_spark.execution.defaults import (
 )
 from ducklake_spark.execution.layouts import partition_keys
 from ducklake_spark.execution.sorting import sort_keys
+from ducklake_spark.execution.temporary import create_temporary_table
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import SortKey, TableEntry
 from ducklake_spark.model.schema import Column
@@ -126,7 +127,8 @@ def _targets(s: st.Insert, table: TableEntry) -> list[Column]:
 
 def create_table(con: Connection, s: st.CreateTable) -> RowSet:
     """CREATE TABLE, with rows when it is AS a query."""
-    _refuse_unsupported(s)
+    if s.temporary:
+        return create_temporary_table(con, s)
     lake, schema_name, name = con.place(s.name)
     with con.writing(lake, f'create table "{name}"') as tx:
         schema = con.schema_entry(lake, tx, schema_name)
@@ -151,15 +153,6 @@ def create_table(con: Connection, s: st.CreateTable) -> RowSet:
         with spark_failures(f'create table "{name}"'):
             rows = align_by_position(frame, table.schema, table.schema.columns, {}, table=name)
         return RowSet(_COUNT, ((append(lake, tx, table, rows),),))
-
-
-def _refuse_unsupported(s: st.CreateTable) -> None:
-    name = ".".join(s.name)
-    if s.temporary:
-        raise NotSupported(
-            f"Cannot create the temporary table {name}: a lake has none.",
-            hint="use a temporary view of Spark: df.createOrReplaceTempView(name).",
-        )
 
 
 def _sort_keys(
