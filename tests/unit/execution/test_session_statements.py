@@ -267,14 +267,11 @@ def test_files_are_listed_of_one_snapshot_only(con):
 
 
 def test_an_option_of_attach_may_be_a_variable(con, tmp_path):
-    con.sql(f"ATTACH 'ducklake:{tmp_path}/past.db' AS past; CREATE SCHEMA past.s; DETACH past")
+    attach = f"ATTACH 'ducklake:{tmp_path}/past.db' AS past"
+    con.sql(f"{attach}; CREATE SCHEMA past.s; DETACH past")
     con.sql("SET VARIABLE number = 0; SET VARIABLE moment = TIMESTAMPTZ '1970-01-01 00:00:00+00'")
-    con.sql(
-        f"ATTACH 'ducklake:{tmp_path}/past.db' AS past (SNAPSHOT_VERSION getvariable('number'))"
-    )
+    con.sql(f"{attach} (SNAPSHOT_VERSION getvariable('number'))")
     assert con.lake("past").latest().snapshot_id == 0
     con.sql("DETACH past")
     with pytest.raises(NotFound, match="1970-01-01"):
-        con.sql(
-            f"ATTACH 'ducklake:{tmp_path}/past.db' AS past (SNAPSHOT_TIME getvariable('moment'))"
-        )
+        con.sql(f"{attach} (SNAPSHOT_TIME getvariable('moment'))")
