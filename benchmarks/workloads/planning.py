@@ -86,8 +86,8 @@ def measure(
                 relation_files(frame)
             times.append(time.perf_counter() - begin)
     if selective:
-        found = [row[0] for row in con.sql(query).collect()]
-        expected = list(range(low, low + 6))
+        found = [tuple(row) for row in con.sql(query).collect()]
+        expected = [(number,) for number in range(low, low + 6)]
         bench.check(f"one of {count:,} files, {kind}", {OURS: found, "expected": expected})
     con.close()
     return times, counters

@@ -13,6 +13,7 @@ from ducklake_spark.spark.cluster import z_order
 from ducklake_spark.spark.partitioning import partition_columns
 
 WriteSize = Literal["small", "large", "unknown"]
+_TASKS_PER_CORE = 8
 _ADAPTIVE = "spark.sql.adaptive.enabled"
 
 
@@ -48,10 +49,22 @@ def arrange(df: DataFrame, layout: WriteLayout, *, size: WriteSize) -> Arranged:
     if small:
         rows = rows.coalesce(1).sortWithinPartitions(*key_names, *by)
     elif keys:
-        rows = rows.repartition(*key_names).sortWithinPartitions(_together(key_names), *by)
+        rows = _divided(rows, key_names).sortWithinPartitions(_together(key_names), *by)
     else:
         rows = rows.orderBy(*by)
     return Arranged(rows.select(*names, *key_names), tuple(range(width, width + len(keys))))
+
+
+def _divided(rows: DataFrame, keys: list[str]) -> DataFrame:
+    """All rows of a partition in one task, and several tasks for a core: large sorts are slow.
+
+    Where Spark would make many tasks itself, it is left to put small ones together.
+    """
+    spark = rows.sparkSession
+    wanted = _TASKS_PER_CORE * spark.sparkContext.defaultParallelism
+    if int(spark.conf.get("spark.sql.shuffle.partitions") or wanted) >= wanted:
+        return rows.repartition(*keys)
+    return rows.repartition(wanted, *keys)
 
 
 def _together(keys: list[str]) -> Column:
