@@ -4,20 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from support.tracing import Before
 from support.writing import Keeper, Writer, open_session
-
-
-class FlushBefore(list):
-    """A trace of statements: just before one of them is sent, another session flushes."""
-
-    def __init__(self, number: int, flush) -> None:
-        super().__init__()
-        self.number, self.flush = number, flush
-
-    def append(self, statement: str) -> None:
-        super().append(statement)
-        if len(self) == self.number:
-            self.flush()
 
 
 @pytest.fixture(params=["postgres"])
@@ -46,7 +34,7 @@ def test_a_flush_between_two_statements_of_a_read_changes_nothing(sessions, read
         other.insert_inlined(*fresh[2:])
         other.delete(fresh[0], inline_limit=5)
         expected += fresh[1:]
-        db.trace = FlushBefore(number, keeper.flush)
+        db.trace = Before(number, keeper.flush)
         found = read(reader)
         statements, db.trace = len(db.trace), None
         # None: once the snapshot is no longer the latest, only the files can tell the number.

@@ -5,22 +5,10 @@ from __future__ import annotations
 import pytest
 
 import ducklake_spark
+from support.tracing import Before
 from support.writing import Writer, open_session, transaction
 
 pytestmark = pytest.mark.spark
-
-
-class CommitBefore(list):
-    """A trace of statements: just before one of them is sent, somebody else commits."""
-
-    def __init__(self, number: int, commit) -> None:
-        super().__init__()
-        self.number, self.commit = number, commit
-
-    def append(self, statement: str) -> None:
-        super().append(statement)
-        if len(self) == self.number:
-            self.commit()
 
 
 @pytest.mark.parametrize("catalog_kind", ["postgres"], indirect=True)
@@ -45,7 +33,7 @@ def test_a_commit_while_a_query_is_planned_is_seen_in_all_tables_or_in_none(spar
         db = con.current_lake().db
         number, statements = 1, 1
         while number <= statements:
-            db.trace = CommitBefore(number, commit)
+            db.trace = Before(number, commit)
             first, second = con.sql(query).collect()[0]
             statements, db.trace = len(db.trace), None
             assert first == second, number
