@@ -90,7 +90,7 @@ def expected(mine: str, theirs: str) -> bool:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("catalog_kind", ["sqlite"])
+@pytest.mark.parametrize("catalog_kind", ["sqlite", "duckdb", "postgres"])
 def test_every_pair_ends_as_the_matrix_says_and_as_one_after_the_other(copies):
     pairs = list(itertools.product(NAMES, repeat=2))
     outcome = {(m, t): m not in run(copies, (t, m))[1:] for m, t in pairs}
