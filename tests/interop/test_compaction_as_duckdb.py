@@ -37,7 +37,9 @@ def changes_of(oracle, until: int) -> list[Any]:
 
 
 def outcome_in_duckdb(location, statement: str) -> list[tuple[Any, ...]]:
+    """With one thread: which partition comes first decides what bounds the table has."""
     with location.oracle() as oracle:
+        oracle.sql("SET threads = 1")
         return oracle.sql(statement)
 
 
