@@ -189,13 +189,14 @@ class Walker:
         old snapshots, and do not notice when another session flushes them.
         """
         self.engines.close()
-        alike: dict[tuple[str, str], list[int]] = {}
+        alike: dict[tuple[str, str, str], list[int]] = {}
         for snapshot, past in self.past.items():
             for table in past.tables.values():
                 names = ", ".join(c.name for c in table.columns)
-                alike.setdefault((table.name, names), []).append(snapshot)
+                kinds = ", ".join(c.type for c in table.columns)
+                alike.setdefault((table.name, names, kinds), []).append(snapshot)
         for engine in engines:
-            for (name, names), snapshots in alike.items():
+            for (name, names, _), snapshots in alike.items():
                 for first in range(0, len(snapshots), TOGETHER):
                     self._compare_past(engine, name, names, snapshots[first : first + TOGETHER])
 
