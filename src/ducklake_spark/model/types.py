@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ducklake_spark.errors import InvalidInput, NotSupported
+from ducklake_spark.model.keywords import KEYWORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +207,10 @@ def format_sql_type(kind: DataType) -> str:
 def quote_field(name: str) -> str:
     """Quote a struct field's name the way DuckDB's own rendering does.
 
-    >>> quote_field("a"), quote_field("a b")
-    ('a', '"a b"')
+    >>> quote_field("a"), quote_field("a b"), quote_field("for")
+    ('a', '"a b"', '"for"')
     """
-    if re.fullmatch(r"[a-z_][a-z0-9_]*", name):
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in KEYWORDS:
         return name
     escaped = name.replace('"', '""')
     return f'"{escaped}"'

@@ -179,6 +179,15 @@ def test_nested_text_agrees_with_duckdb(con, typed):
     assert parse_text(theirs, ListType(kind)) == [value]
 
 
+def test_names_of_fields_are_quoted_as_by_duckdb(con):
+    words = [
+        word for (word,) in con.execute("SELECT keyword_name FROM duckdb_keywords()").fetchall()
+    ]
+    for name in (*words, "For", "plain", "Mixed", "with space", "_x1", "1x"):
+        (theirs,) = con.execute(f"SELECT typeof({{'{name}': 1}})").fetchone()
+        assert format_sql_type(parse_sql_type(theirs)) == theirs
+
+
 @pytest.mark.parametrize(
     ("sql_type", "value"),
     [
