@@ -23,7 +23,7 @@ test:  ## Run the tests
 
 test-thorough:  ## Run the tests that take minutes: every pair of operations, with DuckDB too
 	@scripts/setup.sh test
-	@$(PYTEST) $(SPREAD) -m thorough $(ARGS)
+	@$(PYTEST) $(SPREAD) --dist load -m thorough $(ARGS)
 
 test-fast:  ## Run the tests that need no JVM
 	@scripts/setup.sh dev

@@ -240,7 +240,8 @@ class Session:
     @contextmanager
     def one_snapshot(self) -> Iterator[None]:
         """All that is read inside is of one snapshot of each lake, whatever others commit."""
-        outer, self._read = self._read, {} if self._read is None else self._read
+        outer = self._read
+        self._read = {} if outer is None else outer
         try:
             yield
         finally:

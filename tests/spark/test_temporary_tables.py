@@ -52,6 +52,17 @@ def test_it_can_be_replaced_and_dropped(con):
         con.sql("FROM again")
 
 
+def test_a_table_of_the_lake_comes_first(con):
+    con.sql("CREATE VIEW seen AS SELECT 5 AS a")
+    with pytest.raises(AlreadyExists, match="has a table or view"):
+        con.sql("CREATE TEMP TABLE seen AS SELECT 1 AS a")
+    con.sql("CREATE TEMP TABLE later AS SELECT 1 AS a")
+    con.sql("CREATE TABLE later AS SELECT 2 AS a")
+    assert con.sql("FROM later").collect() == [(2,)]
+    con.sql("DROP TABLE later")
+    assert con.sql("FROM later").collect() == [(1,)]
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [

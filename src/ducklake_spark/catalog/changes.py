@@ -49,25 +49,20 @@ def load_changes(
     directory: str,
 ) -> TableChanges:
     """Load what concerns the range, all of it from one state of the metadata database."""
-    with db.reading():
-        return _load_changes(db, table, history, start, end, directory)
-
-
-def _load_changes(
-    db: Database, table: TableEntry, history: ColumnHistory, start: int, end: int, directory: str
-) -> TableChanges:
     name = f"ducklake_inlined_delete_{table.table_id}"
-    inlined_deletes = name if db.has_table(name) else None
-    stored = load_inlined_sources(db, table, history, end)
-    condition = _changed_files(db, table.table_id, start, end, inlined_deletes)
-    log, first_id, data, deletes, *rest = db.fetch_batch(
-        [
-            *_snapshot_queries(db, start, end),
-            *_file_queries(db, condition, end),
-            *([_position_query(db, inlined_deletes, condition, end)] if inlined_deletes else []),
-            *(_row_query(db, rows, start, end) for rows in stored),
-        ]
-    )
+    with db.reading():
+        inlined_deletes = name if db.has_table(name) else None
+        stored = load_inlined_sources(db, table, history, end)
+        condition = _changed_files(db, table.table_id, start, end, inlined_deletes)
+        places = [_position_query(db, name, condition, end)] if inlined_deletes else []
+        log, first_id, data, deletes, *rest = db.fetch_batch(
+            [
+                *_snapshot_queries(db, start, end),
+                *_file_queries(db, condition, end),
+                *places,
+                *(_row_query(db, rows, start, end) for rows in stored),
+            ]
+        )
     positions = rest.pop(0) if inlined_deletes else []
     inserted, deleted = _changed_rows(stored, rest, start, end)
     return TableChanges(

@@ -22,7 +22,7 @@ from ducklake_spark.execution.sources import source_frame
 from ducklake_spark.execution.system import system_function, system_table
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import MacroEntry, SchemaEntry, ViewEntry
-from ducklake_spark.model.names import quote_identifier
+from ducklake_spark.model.names import quote_for_spark, quote_identifier
 from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.operations.read import TableVersion, read_table
 from ducklake_spark.operations.row_changes import IDENTITY, Target
@@ -231,7 +231,7 @@ class _Binder(MacroFinder):
         system = system_function(self.con, reference.parts[0].lower())
         if len(reference.parts) == 1 and system is not None:
             return self._relation(self.con.result(system()).frame)
-        name = ".".join("`" + part.replace("`", "``") + "`" for part in reference.parts)
+        name = ".".join(quote_for_spark(part) for part in reference.parts)
         if not self._spark_has(name):
             raise error
         return self._relation(self.con.spark.table(name))

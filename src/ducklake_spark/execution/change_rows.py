@@ -12,6 +12,7 @@ from sqlglot import exp
 from ducklake_spark.errors import InvalidInput, NotSupported
 from ducklake_spark.execution.bind import run_query
 from ducklake_spark.execution.defaults import default_columns
+from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.operations.row_changes import (
@@ -167,7 +168,7 @@ def _new_value(column: Column, set_by: Mapping[int, str | SparkColumn]) -> Spark
     if isinstance(value, SparkColumn):
         return value
     name = column.name if value is None else f"__ducklake_set_{column.column_id}"
-    return F.col("`" + name.replace("`", "``") + "`")
+    return F.col(quote_for_spark(name))
 
 
 def _count_of(outcome: RowSet) -> int:

@@ -14,7 +14,7 @@ from ducklake_spark.execution.bind import run_query
 from ducklake_spark.execution.change_rows import delete, truncate, update
 from ducklake_spark.execution.changes import call_change_function, is_change_function
 from ducklake_spark.execution.checkpoint import checkpoint
-from ducklake_spark.execution.compute import compute
+from ducklake_spark.execution.compute import compute_all
 from ducklake_spark.execution.copy import copy_from, copy_to
 from ducklake_spark.execution.copy_database import copy_database
 from ducklake_spark.execution.explain import explain_frame
@@ -125,10 +125,7 @@ def _attach(con: Connection, s: st.Attach) -> RowSet:
     if not s.uri.lower().startswith("ducklake:"):
         attach_source(con, s)
         return _NOTHING
-    given = {
-        name: compute(con, value) if isinstance(value, exp.Expr) else value
-        for name, value in s.options.items()
-    }
+    _, given = compute_all(con, (), s.options)
     uri, options = resolve_secret(con, s.uri, given)
     name = s.alias or _secret_alias(s.uri, uri) or default_name(uri)
     if s.if_not_exists and name.lower() in con.lakes:

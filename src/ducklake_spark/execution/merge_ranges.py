@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from sqlglot import exp
 
 from ducklake_spark.execution.merge_arms import Names
+from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import ScalarType
 from ducklake_spark.spark.carriers import carrier_type
@@ -112,7 +113,7 @@ class SourceKeys:
 
 def measure_keys(source: DataFrame, keys: Keys, names: Names) -> SourceKeys:
     """One job finds the least and the greatest value of each key, and how much they are."""
-    values = [F.col("`" + name.replace("`", "``") + "`") for _, name in keys]
+    values = [F.col(quote_for_spark(name)) for _, name in keys]
     plain = [_plain(value, column) for value, (column, _) in zip(values, keys, strict=True)]
     sizes = [
         F.coalesce(F.octet_length(value), F.lit(0)) if _is_text(column) else F.lit(8)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ducklake_spark.errors import AlreadyExists, DuckLakeError, InvalidInput, NotSupported
 from ducklake_spark.execution.bind import run_query
+from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.sql import statements as st
@@ -43,14 +44,16 @@ def create_temporary_table(con: Connection, s: st.CreateTable) -> RowSet:
     frame = frame.toDF(*s.column_aliases, *frame.columns[len(s.column_aliases) :])
     with spark_failures(f'create table "{name}"'):
         rows = (frame.limit(0) if s.with_no_data else frame).localCheckpoint()
-        rows.createOrReplaceTempView(_quoted(name))
+        rows.createOrReplaceTempView(quote_for_spark(name))
         con.temporary[name.lower()] = name
         return RowSet(_COUNT, ((rows.count(),),))
 
 
 def drop_temporary_table(con: Connection, parts: tuple[str, ...]) -> bool:
-    """Forget a temporary table; whether there was one of that name."""
+    """Forget the temporary table that a name means; whether it means one."""
     if tuple(part.lower() for part in parts[:-1]) not in _HOMES:
+        return False
+    if len(parts) == 1 and _place_in_lake(con, parts[0]) is not None:
         return False
     name = con.temporary.pop(parts[-1].lower(), None)
     return name is not None and con.spark.catalog.dropTempView(name)
@@ -58,23 +61,31 @@ def drop_temporary_table(con: Connection, parts: tuple[str, ...]) -> bool:
 
 def _check_free(con: Connection, name: str, *, or_replace: bool) -> None:
     """A name means a table of the lake first: a temporary one behind it would not be seen."""
-    taken = con.spark.catalog.tableExists(_quoted(name))
+    taken = con.spark.catalog.tableExists(quote_for_spark(name))
     if taken and not (or_replace and name.lower() in con.temporary):
         raise AlreadyExists(
             f'Cannot create the temporary table "{name}": Spark has a table or view of that name.',
             hint="choose another name, or use CREATE OR REPLACE for a temporary table.",
         )
+    place = _place_in_lake(con, name)
+    if place is not None:
+        raise AlreadyExists(
+            f'Cannot create the temporary table "{name}": "{place}" has a table or view of that '
+            "name.",
+            hint="choose another name.",
+        )
+
+
+def _place_in_lake(con: Connection, name: str) -> str | None:
+    """Where the lake in use has a table or view of that name."""
     try:
         lake, schema_name, _ = con.place((name,))
-        con.table_version((lake.name, schema_name, name))
-    except DuckLakeError:
-        return
-    raise AlreadyExists(
-        f'Cannot create the temporary table "{name}": "{lake.name}.{schema_name}" has a table of '
-        "that name.",
-        hint="choose another name.",
-    )
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+    except DuckLakeError:  # no lake is in use
+        return None
+    with con.reading(lake) as tx:
+        schema = tx.local.find_schema(schema_name)
+        if schema is None:
+            return None
+        local, number = tx.local, schema.schema_id
+        found = local.find_table(number, name) or local.find_view(number, name)
+    return f"{lake.name}.{schema_name}" if found is not None else None

@@ -24,6 +24,16 @@ def quote_identifier(name: str) -> str:
     return f'"{escaped}"'
 
 
+def quote_for_spark(name: str) -> str:
+    """A name as Spark quotes it.
+
+    >>> quote_for_spark("a`b.c")
+    '`a``b.c`'
+    """
+    escaped = name.replace("`", "``")
+    return f"`{escaped}`"
+
+
 def quote_if_needed(name: str) -> str:
     """A name as DuckDB writes it: in quotes only if it could not stand without.
 

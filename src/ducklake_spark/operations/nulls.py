@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from ducklake_spark.catalog.files import load_file_stats
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.model.entities import DataFile
+from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.model.schema import Column
 from ducklake_spark.operations.read import TableVersion, load_contents, load_files_of, read_table
 
@@ -39,7 +40,7 @@ def _stored_null(version: TableVersion, column: Column, spark: Callable[[], Spar
     if not _may_hold_nulls(version, column):
         return False
     rows = read_table(spark(), version)
-    return bool(rows.where(F.col(_quoted(column.name)).isNull()).limit(1).count())
+    return bool(rows.where(F.col(quote_for_spark(column.name)).isNull()).limit(1).count())
 
 
 def _may_hold_nulls(version: TableVersion, column: Column) -> bool:
@@ -70,7 +71,3 @@ def _committed_nulls(version: TableVersion, column: Column, files: Sequence[Data
         if known is None or known.null_count != 0:
             return True
     return False
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType as SparkStruct
 
 from ducklake_spark.errors import CorruptDataFile, NotSupported
+from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.model.schema import Schema, build_column
 from ducklake_spark.model.types import (
     DataType,
@@ -61,9 +62,7 @@ def read_typed_parquet(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     columns = [build_column(field.name, _lake_type(field.type), ids) for field in found]
     asked = SparkStruct([storage_field(column, by_name=True) for column in columns])
     frame = spark.read.schema(asked).parquet(*paths)
-    values = (
-        adapt(F.col("`" + c.name.replace("`", "``") + "`"), c, c).alias(c.name) for c in columns
-    )
+    values = (adapt(F.col(quote_for_spark(c.name)), c, c).alias(c.name) for c in columns)
     return tag_types(frame.select(*values), Schema(tuple(columns)))
 
 

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ducklake_spark.errors import ColumnMismatch, InvalidValue
+from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.model.schema import Column as TableColumn
 from ducklake_spark.model.schema import Schema
 from ducklake_spark.model.types import DataType, DecimalType, ScalarType, format_sql_type
@@ -57,7 +58,7 @@ def align_by_name(
         target = schema.get(field.name, table=table)
         if target.column_id in sources:
             raise ColumnMismatch(f'Column "{field.name}" is given twice for table "{table}".')
-        sources[target.column_id] = (F.col(_quoted(field.name)), field.dataType)
+        sources[target.column_id] = (F.col(quote_for_spark(field.name)), field.dataType)
     return _select(df, schema, sources, defaults)
 
 
@@ -84,7 +85,7 @@ def drop_equal_rows(df: DataFrame, keys: Sequence[str]) -> DataFrame:
     mark = "__ducklake_mark"
     values = [
         F.to_json(F.struct(column)) if "map<" in field.dataType.simpleString() else column
-        for field, column in ((f, F.col(_quoted(f.name))) for f in df.schema.fields)
+        for field, column in ((f, F.col(quote_for_spark(f.name))) for f in df.schema.fields)
     ]
     # Rows are told apart by a hash: Spark would make 0.0 of -0.0 in columns that it groups by.
     return df.withColumn(mark, F.xxhash64(*values)).dropDuplicates([*keys, mark]).drop(mark)
@@ -306,7 +307,3 @@ def _convert_map(value: Column, source: T.MapType, target: DataType, *, where: s
     key, item = target.key, target.value  # type: ignore[union-attr]
     keyed = F.transform_keys(value, lambda k, _: convert(k, source.keyType, key, where=where))
     return F.transform_values(keyed, lambda _, v: convert(v, source.valueType, item, where=where))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

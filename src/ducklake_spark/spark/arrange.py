@@ -8,6 +8,7 @@ from typing import Literal
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.plan.layout import SortOrder, WriteLayout
 from ducklake_spark.spark.cluster import z_order
 from ducklake_spark.spark.partitioning import partition_columns
@@ -99,14 +100,10 @@ def _with_sort_values(
         return df.toDF(*names), []
     own = [column.name for column in layout.columns]
     rows = df.toDF(*own).select(
-        *(F.col(_quoted(name)).alias(new) for name, new in zip(own, names, strict=True)),
+        *(F.col(quote_for_spark(name)).alias(new) for name, new in zip(own, names, strict=True)),
         *(F.expr(order.expression).alias(f"s{i}") for i, order in enumerate(layout.sort)),
     )
     return rows, list(layout.sort)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _ordered(column: Column, order: SortOrder) -> Column:

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
+from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.model.schema import Column
 from ducklake_spark.plan.changes import ChangedFile
 from ducklake_spark.spark.deletes import BROADCAST_DELETES, DELETE_SCHEMA
@@ -161,5 +162,4 @@ def with_change_type(
 
 def quoted(name: str) -> SparkColumn:
     """The column of exactly that name."""
-    escaped = name.replace("`", "``")
-    return F.col(f"`{escaped}`")
+    return F.col(quote_for_spark(name))

@@ -17,6 +17,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.model.entities import DataFile
 from ducklake_spark.model.literals import parse_text
+from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.model.predicate import Constant, Predicate
 from ducklake_spark.model.schema import Column
 from ducklake_spark.plan.listing import Listing
@@ -293,22 +294,17 @@ def _fact(name: str) -> str:
 def _shown(frame: DataFrame, read: ColumnRead, *, decoded: bool) -> SparkColumn:
     column, stored = read.column, read.stored
     if read.hive is None and not decoded and stored is not None and is_same(stored, column):
-        return bare_column(frame, _quoted(stored.name), column.name)
+        return bare_column(frame, quote_for_spark(stored.name), column.name)
     if read.hive is not None:
-        value = F.col(_quoted(_fact(column.name)))
+        value = F.col(quote_for_spark(_fact(column.name)))
     elif decoded:
-        value = F.col(_quoted(column.name))
+        value = F.col(quote_for_spark(column.name))
     elif stored is None:
         value = default_value(column)
     else:
-        value = adapt(F.col(_quoted(stored.name)), stored, column)
+        value = adapt(F.col(quote_for_spark(stored.name)), stored, column)
     # Ids and defaults of the reader's columns are no business of whoever uses the frame.
     return value.alias(column.name, metadata={})
-
-
-def _quoted(name: str) -> str:
-    escaped = name.replace("`", "``")
-    return f"`{escaped}`"
 
 
 def filter_columns(branch: Branch) -> dict[str, FilterColumn]:

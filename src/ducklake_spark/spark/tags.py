@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.model.schema import Schema
 from ducklake_spark.model.types import DataType, format_sql_type, parse_sql_type
 from ducklake_spark.spark.carriers import carrier_type, from_spark_type
@@ -28,7 +29,7 @@ def tag_types(df: DataFrame, schema: Schema) -> DataFrame:
     }
     if not tags:
         return df
-    quoted = {name: F.col("`" + name.replace("`", "``") + "`") for name in df.columns}
+    quoted = {name: F.col(quote_for_spark(name)) for name in df.columns}
     return df.select(
         *(
             column.alias(name, metadata={_KEY: tags[name]}) if name in tags else column

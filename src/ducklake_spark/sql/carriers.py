@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ducklake_spark.errors import NotSupported
+from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.model.types import (
     DataType,
     DecimalType,
@@ -63,10 +64,7 @@ def format_spark_type(kind: DataType) -> str:
         case MapType(key, value):
             return f"MAP<{format_spark_type(key)}, {format_spark_type(value)}>"
         case StructType(fields):
-            inner = ", ".join(f"{quote(f.name)}: {format_spark_type(f.type)}" for f in fields)
+            inner = ", ".join(
+                f"{quote_for_spark(f.name)}: {format_spark_type(f.type)}" for f in fields
+            )
             return f"STRUCT<{inner}>"
-
-
-def quote(name: str) -> str:
-    """A name in Spark's quotes."""
-    return "`" + name.replace("`", "``") + "`"

@@ -10,9 +10,9 @@ from ducklake_spark.errors import NotSupported
 from ducklake_spark.sql.stars import query_columns
 from ducklake_spark.sql.trees import replace_each
 
-_ORDERED: Final = (
+# Not lag and lead: DuckDB takes the order in which rows were inserted, which Spark does not know.
+_RANKING: Final = (
     *(exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile),
-    *(exp.Lag, exp.Lead),
 )
 
 
@@ -51,12 +51,12 @@ def rewrite_queries(root: exp.Expr) -> exp.Expr:
 
 
 def _order_window(window: exp.Window) -> None:
-    """Spark wants an order for functions that depend on it; for DuckDB all rows are equal then."""
+    """Spark wants an order for functions that rank; without one all rows are equal."""
     function = window.this
     while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
         function = function.this
     named = window.args.get("alias") or window.args.get("order")
-    if isinstance(function, _ORDERED) and not named:
+    if isinstance(function, _RANKING) and not named:
         window.set("order", exp.Order(expressions=[exp.Ordered(this=exp.Null())]))
 
 
