@@ -1,7 +1,6 @@
 """The child of the workload `spark_peers`: ours, Delta and Iceberg in one Spark session.
 
-It runs in the environment of ``scripts/setup_peers.sh`` and writes what it measured as JSON after
-each case.
+It runs in the environment of ``scripts/setup_peers.sh`` and writes what it measured as JSON.
 """
 
 from __future__ import annotations
@@ -10,17 +9,19 @@ import argparse
 import contextlib
 import itertools
 import json
+import math
 import os
 import time
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from harness import OURS, SIZES, Bench
-from peer_sides import DELTA, ICEBERG, Side, make_sides, start_session
-from pyspark.sql import DataFrame, SparkSession
+from harness import SIZES, Bench
+from peer_sides import BEST, DEFAULTS, Side, make_sides, start_session
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from tpch_queries import QUERIES
 
@@ -50,8 +51,8 @@ COMMITS = 20
 class Cases:
     """Runs statements on all sides, each from the same rows, and compares what they leave."""
 
-    def __init__(self, bench: Bench, sides: list[Side], save: Callable[[], None]) -> None:
-        self.bench, self.sides, self.save = bench, sides, save
+    def __init__(self, bench: Bench, sides: list[Side], name: str = "") -> None:
+        self.bench, self.sides, self.name = bench, sides, name
         self.runs = RUNS[bench.size.name]
         self._first = itertools.count()
 
@@ -78,22 +79,21 @@ class Cases:
         text = QUERIES[query].replace("FROM lineitem", "FROM {table}")
         self._time(f"{query} after {after}", lambda side: side.run(TABLE, text), compare=True)
 
-    def commit(self, names: tuple[str, ...]) -> None:
+    def commit(self) -> None:
         """One-row INSERTs."""
-        sides = [side for side in self.sides if side.name in names]
         frame = self.bench.spark.createDataFrame([], "k bigint, v string")
-        for side in sides:
+        for side in self.sides:
             side.create("small", frame)
         text = "INSERT INTO {{table}} VALUES ({0}, 'row {0}')"
-        self.bench.each(
+        # A side that the time cut short would have other rows.
+        replace(self.bench, deadline=math.inf).each(
             f"one-row INSERT, {COMMITS} commits",
-            {s.name: lambda n, s=s: s.run("small", text.format(n)) for s in sides},
+            {s.name: lambda n, s=s: s.run("small", text.format(n)) for s in self.sides},
             COMMITS,
             warm=2,
         )
         count = "SELECT count(*), sum(k) FROM {table}"
-        self.bench.check("rows after commits", {s.name: s.run("small", count) for s in sides})
-        self.save()
+        self.bench.check("rows after commits", {s.name: s.run("small", count) for s in self.sides})
 
     def _start_over(self, side: Side) -> None:
         """The rows of the append again, with the table's metadata at hand."""
@@ -123,29 +123,18 @@ class Cases:
                 work[side.name].append(processor_seconds() - used)
                 if turn == 0:
                     answers[side.name] = answer if compare else side.run(TABLE, CHECK)
+        case += self.name
         self.bench.check(case, answers)
         notes = {name: f"{median(each):.1f} s of processors" for name, each in work.items()}
         self.bench.keep(case, {name: (None, spent) for name, spent in times.items()}, notes=notes)
-        self.save()
 
 
 def run_main_cases(cases: Cases, frame: DataFrame) -> None:
-    """What is measured however long it takes."""
+    """Append, changes of 1 %, and scans of what they leave."""
     cases.append(frame)
     change_share(cases, frame, MAIN_SHARE)
     for query in ("Q1", "Q6"):
         cases.scan(query, after=f"MERGE of {MAIN_SHARE}")
-
-
-def run_further_cases(cases: Cases, frame: DataFrame) -> None:
-    """What the time allows; the rest is said."""
-    cases.commit((OURS, DELTA, ICEBERG))
-    shares = [share for share in SHARES if share != MAIN_SHARE]
-    for number, share in enumerate(shares):
-        if cases.bench.is_late:
-            cases.bench.skip(f"no time was left for changes of {' and '.join(shares[number:])}")
-            break
-        change_share(cases, frame, share)
 
 
 def change_share(cases: Cases, frame: DataFrame, share: str) -> None:
@@ -185,48 +174,79 @@ def processor_seconds() -> float:
 
 
 def main() -> None:
-    """Warm up with the small file, then measure with the large one."""
+    """The peers at their best, whatever it takes; then what the time allows."""
+    given = parse_arguments()
+    spark = start_session(given.jars, given.folder)
+    bench = Bench("spark_peers", SIZES[given.size], lambda: spark, no_server, given.folder)
+    try:
+        frame = spark.read.parquet(str(given.rows))
+        cases = rehearsed(bench, given, Cases(bench, new_sides(bench, BEST)))
+        bench.deadline = time.perf_counter() + given.seconds
+        run_main_cases(cases, frame)
+        cases.commit()
+        for share in SHARES:
+            if share != MAIN_SHARE:
+                within_time(
+                    bench, f"changes of {share}", partial(change_share, cases, frame, share)
+                )
+        defaults = Cases(bench, new_sides(bench, DEFAULTS), ", default modes")
+        within_time(
+            bench,
+            "the default modes of Delta and Iceberg",
+            lambda: run_main_cases(rehearsed(bench, given, defaults), frame),
+        )
+    finally:
+        write_result(given.result, bench)
+    spark.stop()
+
+
+def parse_arguments() -> argparse.Namespace:
+    """What the workload says."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--size", choices=SIZES, required=True)
     options.add_argument("--seconds", type=float, required=True)
     for name in ("--warm", "--rows", "--jars", "--folder", "--result"):
         options.add_argument(name, type=Path, required=True)
-    given = options.parse_args()
-    spark = start_session(given.jars, given.folder)
-    warm_up, bench = make_child_bench(given, spark), make_child_bench(given, spark)
+    return options.parse_args()
 
-    def save() -> None:
-        write_result(given.result, [warm_up, bench], bench)
 
-    # The rehearsal compiles what the statements run; its answers are compared too.
-    rehearsed = Cases(warm_up, make_sides(spark, warm_up.place("rehearsal")), save)
-    run_main_cases(rehearsed, spark.read.parquet(str(given.warm)))
-    frame = spark.read.parquet(str(given.rows))
-    cases = Cases(bench, make_sides(spark, bench.place("measured")), save)
-    run_main_cases(cases, frame)
-    bench.deadline = time.perf_counter() + given.seconds
-    run_further_cases(cases, frame)
-    for side in (*rehearsed.sides, *cases.sides):
+def no_server() -> Any:
+    """A bench wants to know where a PostgreSQL is; nobody asks for it here."""
+    raise NotImplementedError
+
+
+def new_sides(bench: Bench, names: Iterable[str]) -> list[Side]:
+    """Ours and peers in a place of their own."""
+    return make_sides(bench.spark, bench.place("sides"), names)
+
+
+def rehearsed(bench: Bench, given: argparse.Namespace, cases: Cases) -> Cases:
+    """Go through the cases with a few rows first, which compiles what they run.
+
+    A plain copy of all rows then warms what reads and writes Parquet. Otherwise the side that
+    begins would pay for it.
+    """
+    unseen = replace(bench, records=[], notes=[])
+    sides = new_sides(bench, [side.name for side in cases.sides[1:]])
+    run_main_cases(Cases(unseen, sides), bench.spark.read.parquet(str(given.warm)))
+    for side in sides:
         side.close()
-    spark.stop()
+    bench.spark.read.parquet(str(given.rows)).write.parquet(f"{bench.place('copy')}/rows")
+    return cases
 
 
-def make_child_bench(given: argparse.Namespace, spark: SparkSession) -> Bench:
-    """A bench on the session of this process."""
+def within_time(bench: Bench, what: str, run: Callable[[], object]) -> None:
+    """Do it, or say that no time was left."""
+    if bench.is_late:
+        bench.skip(f"no time was left for {what}")
+    else:
+        run()
 
-    def no_server() -> Any:
-        raise NotImplementedError("there is no PostgreSQL beside the peers")
 
-    return Bench("spark_peers", SIZES[given.size], lambda: spark, no_server, given.folder)
-
-
-def write_result(path: Path, checked: list[Bench], bench: Bench) -> None:
+def write_result(path: Path, bench: Bench) -> None:
     """What the parent reads."""
-    result = {
-        "records": [asdict(record) for record in bench.records],
-        "notes": bench.notes,
-        "wrong": [line for each in checked for line in each.wrong],
-    }
+    records = [asdict(record) for record in bench.records]
+    result = {"records": records, "notes": bench.notes, "wrong": bench.wrong}
     path.write_text(json.dumps(result), encoding="utf-8")
 
 

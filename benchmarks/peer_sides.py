@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,16 +18,17 @@ from harness import OURS
 from lakes import address, start_spark
 from pyspark.sql import DataFrame, SparkSession
 
-DELTA = "Delta, copy-on-write (default)"
-ICEBERG = "Iceberg v2, copy-on-write (default)"
 SNAPPY = {"write.parquet.compression-codec": "snappy"}
 MERGE_ON_READ = {f"write.{kind}.mode": "merge-on-read" for kind in ("delete", "update", "merge")}
-PROPERTIES: dict[str, dict[str, str]] = {
-    DELTA: {"delta.enableDeletionVectors": "false"},
+BEST = {
     "Delta, deletion vectors": {"delta.enableDeletionVectors": "true"},
-    ICEBERG: {"format-version": "2", **SNAPPY},
     "Iceberg v3, merge-on-read": {"format-version": "3", **SNAPPY, **MERGE_ON_READ},
 }
+DEFAULTS = {
+    "Delta, copy-on-write (default)": {"delta.enableDeletionVectors": "false"},
+    "Iceberg v2, copy-on-write (default)": {"format-version": "2", **SNAPPY},
+}
+PROPERTIES = BEST | DEFAULTS
 
 
 def start_session(jars: Path, folder: Path) -> SparkSession:
@@ -134,7 +136,7 @@ class Delta:
         self._kept[table] = self._paths[table]
 
     def restore(self, table: str) -> None:
-        """Make a copy that shares the data files. RESTORE takes longer than the changes."""
+        """Make a copy that shares the data files; RESTORE would run jobs of its own."""
         self._paths[table] = self._new_path()
         shutil.copytree(self._kept[table], self._paths[table], copy_function=os.link)
 
@@ -190,7 +192,7 @@ def creation(side: str, kind: str, place: str, frame: DataFrame) -> str:
     return f"CREATE TABLE {place} ({columns}) USING {kind} TBLPROPERTIES ({pairs})"
 
 
-def make_sides(spark: SparkSession, folder: Path) -> list[Side]:
-    """Ours first."""
-    kinds = {name: Delta if name.startswith("Delta") else Iceberg for name in PROPERTIES}
+def make_sides(spark: SparkSession, folder: Path, names: Iterable[str]) -> list[Side]:
+    """Ours first, then peers by their names."""
+    kinds = {name: Delta if name.startswith("Delta") else Iceberg for name in names}
     return [Ours(spark, folder), *(kind(spark, name, folder) for name, kind in kinds.items())]

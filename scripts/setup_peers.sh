@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv-peers, where the benchmarks run Delta and Iceberg: this package, the newest PySpark
-# that both support, and their jars in .venv-peers/ivy/jars. Repeated runs do nothing.
+# Makes .venv-peers, where the benchmarks run Delta and Iceberg: this package, a PySpark that
+# both support, and their jars in .venv-peers/ivy/jars. Repeated runs do nothing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/machine.sh
