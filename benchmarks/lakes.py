@@ -8,12 +8,12 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
-from duckdb_extensions import import_extension
 
 import ducklake_spark
 
@@ -39,8 +39,8 @@ def tpch_file(table: str, scale: str) -> Path:
     return path
 
 
-def start_spark(name: str) -> SparkSession:
-    """A quiet local session on two cores."""
+def start_spark(name: str, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """A quiet local session on two cores, with settings of its own."""
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]").appName(name)
@@ -51,6 +51,7 @@ def start_spark(name: str) -> SparkSession:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
         "spark.driver.memory": os.environ.get("BENCH_DRIVER_MEMORY", "6g"),
+        **(settings or {}),
     }.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
@@ -103,6 +104,8 @@ class Address:
 
     def extension(self) -> duckdb.DuckDBPyConnection:
         """DuckDB with the extension, as `lake`, on two threads."""
+        from duckdb_extensions import import_extension
+
         con = duckdb.connect(config={"threads": 2})
         for name in ("ducklake", "sqlite_scanner", "postgres_scanner"):
             import_extension(name)

@@ -9,11 +9,6 @@ from typing import Any
 
 from harness import Bench
 
-SPARK_PEERS = (
-    "Delta and Iceberg on Spark: not measured yet; they need a Spark of their own, which is "
-    "another session."
-)
-
 
 def appenders(bench: Bench, folder: Path, rows: Any) -> dict[str, Callable[[int], Any]]:
     """Functions that append an Arrow table, by the name of the package."""

@@ -26,6 +26,7 @@ from harness import SIZES, Bench, Record, as_json, make_bench
 
 RESULTS = Path(__file__).parent / "results"
 WORKLOADS = (
+    "spark_peers",  # before the others have started a Spark, which would take its memory
     *("small_commits", "ddl", "concurrency", "planning", "time_travel", "counts"),
     *("append", "partitioned_write", "add_files", "compaction", "changes", "tpch"),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import peers
 from harness import OURS, Bench
 from lakes import address, tpch_file
 
@@ -35,4 +34,3 @@ def run(bench: Bench) -> None:
     expected = frame.count() * turns
     if not rows or not rows[0] == total == expected:
         bench.wrong.append(f"append: {rows} rows for DuckDB, {total} for us, not {expected}")
-    bench.skip(peers.SPARK_PEERS)
