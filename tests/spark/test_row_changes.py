@@ -15,6 +15,7 @@ from ducklake_spark.errors import (
     NotNullViolation,
     NotSupported,
 )
+from ducklake_spark.spark.write import SMALL_WRITE_BYTES
 from support.writing import table_files
 
 pytestmark = pytest.mark.spark
@@ -199,3 +200,20 @@ def test_nested_values_and_odd_names_survive_an_update(con):
     rows = con.sql("""SELECT m['k'] AS k, l[1].x AS x FROM "odd ""t" WHERE "a.b" = -15""").collect()
     assert [tuple(row) for row in rows] == [(15, 15)]
     assert con.sql("""SELECT m['z'] AS z FROM "odd ""t" WHERE "a.b" = -20""").collect()[0].z == 1
+
+
+def test_few_rows_of_a_large_table_make_one_file(con, location, spark):
+    """The optimizer takes what is left by a filter for as large as the table."""
+    wide = spark.range(0, 450_000, 1, 4).selectExpr("id", "hex(rand(1) * 1e17) AS a", "rand() AS b")
+    con.create_table("large", wide.selectExpr("*", "concat(a, b, b + 1, b + 2, b + 3) AS c"))
+    before = set(table_files(location))
+    assert len(before) > 1
+    assert sum(Path(path).stat().st_size for path in before) > SMALL_WRITE_BYTES
+    assert changed(con, "UPDATE large SET b = -1 WHERE id % 10000 = 7") == 45
+    made = [p for p in set(table_files(location)) - before if "delete" not in p]
+    assert len(made) == 1
+    assert con.sql("SELECT count(*), min(id), max(id) FROM large WHERE b = -1").collect()[0] == (
+        45,
+        7,
+        440_007,
+    )

@@ -9,8 +9,9 @@ added itself, whose id is not known before the commit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -34,6 +35,7 @@ from ducklake_spark.spark.internal import (
     POSITION,
     WRITTEN,
 )
+from ducklake_spark.spark.together import run_together
 from ducklake_spark.spark.write import write_files
 from ducklake_spark.spark.write_deletes import write_delete_files
 
@@ -147,8 +149,8 @@ def stage_changes(
         gone = computed.where(F.col(POSITION).isNotNull()).select(FILE_ID, POSITION, WRITTEN)
         gone = _once(gone) if deletes else gone
         layout = replace(_layout(tx, target), unique=True)
-        written.deletes = write_delete_files(gone, _facts(target), layout)
-        _write_rows(target, computed.where(WRITTEN), written, fresh=fresh)
+        writes = _row_writes(target, computed.where(WRITTEN), written, fresh=fresh)
+        run_together([partial(_write_deletes, target, gone, layout, written), *writes])
         stage_outcomes(tx, target.version, target.contents, written.deletes)
         _stage_written(tx, target, written, inserts=inserts)
     except BaseException:
@@ -207,18 +209,26 @@ class _Written:
         return [*deletes, *(file.path for file in (*self.new, *self.kept))]
 
 
-def _write_rows(target: Target, rows: DataFrame, written: _Written, *, fresh: bool) -> None:
+def _write_deletes(
+    target: Target, gone: DataFrame, layout: DeleteLayout, written: _Written
+) -> None:
+    written.deletes = write_delete_files(gone, _facts(target), layout)
+
+
+def _row_writes(
+    target: Target, rows: DataFrame, written: _Written, *, fresh: bool
+) -> Iterator[Callable[[], None]]:
     """New rows and those with ids of their own go to different files: only the latter say ids."""
     version, table = target.version, target.table
     layout = plan_layout(version.lake, table, version.directory)
     columns = [f"c{i}" for i in range(len(table.schema.columns))]
     row_id = F.col(KEPT_ROW_ID)
+    kept = rows.where(row_id.isNotNull()).select(*columns, KEPT_ROW_ID)
     with_ids = replace(layout, extra_columns=(ROW_ID_COLUMN,))
-    written.kept = write_files(
-        rows.where(row_id.isNotNull()).select(*columns, KEPT_ROW_ID), with_ids
-    )
+    yield lambda: written.kept.extend(write_files(kept, with_ids, selected=True))
     if fresh:
-        written.new = write_files(rows.where(row_id.isNull()).select(*columns), layout)
+        new = rows.where(row_id.isNull()).select(*columns)
+        yield lambda: written.new.extend(write_files(new, layout, selected=True))
 
 
 def _layout(tx: Transaction, target: Target) -> DeleteLayout:

@@ -50,7 +50,8 @@ def arrange(df: DataFrame, layout: WriteLayout, *, size: WriteSize) -> Arranged:
     if small:
         rows = rows.coalesce(1).sortWithinPartitions(*key_names, *by)
     elif keys:
-        rows = _divided(rows, key_names).sortWithinPartitions(_together(key_names), *by)
+        divided = rows.repartition(*key_names) if size == "unknown" else _divided(rows, key_names)
+        rows = divided.sortWithinPartitions(_together(key_names), *by)
     else:
         rows = rows.orderBy(*by)
     return Arranged(rows.select(*names, *key_names), tuple(range(width, width + len(keys))))

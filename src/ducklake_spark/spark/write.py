@@ -37,18 +37,21 @@ _NO_IDEA: Final = 2**60  # what Spark says of data that it knows nothing about i
 _RESULT: Final = "task int, sequence int, file binary"
 
 
-def write_files(df: DataFrame, layout: WriteLayout, *, one_task: bool = False) -> list[WrittenFile]:
+def write_files(
+    df: DataFrame, layout: WriteLayout, *, one_task: bool = False, selected: bool = False
+) -> list[WrittenFile]:
     """Write the rows of a DataFrame as data files that nobody has committed yet.
 
     The columns are the carriers of the layout's, by position. A small DataFrame makes one file,
     a large one at least one for each task that has rows; they come in the order of the rows. Of a
     partitioned table each partition's rows go to one task, and the files come by partition. With
-    `one_task` one task writes whatever there is. When it fails, no file is left.
+    `one_task` one task writes whatever there is. Rows that were `selected` among others are fewer
+    than the optimizer expects. When it fails, no file is left.
     """
     job_id = secrets.token_hex(6)
     try:
         with spark_failures(f'write to table "{layout.table_name}"'):
-            size = "small" if one_task else _write_size(df, layout)
+            size = "small" if one_task else _write_size(df, layout, selected=selected)
             arranged = arrange(df, layout, size=size)
             rows, decimals = _send_decimals_as_longs(arranged.rows)
             write = partial(_write_task, layout, job_id, decimals, arranged.keys)
@@ -62,13 +65,13 @@ def write_files(df: DataFrame, layout: WriteLayout, *, one_task: bool = False) -
     return sorted(files, key=_partition_place) if layout.partition else files
 
 
-def _write_size(df: DataFrame, layout: WriteLayout) -> WriteSize:
+def _write_size(df: DataFrame, layout: WriteLayout, *, selected: bool) -> WriteSize:
     if layout.one_file_per_task:
         return "large"
     size = _expected_size(df)
-    if size is None:
-        return "unknown"
-    return "small" if size < SMALL_WRITE_BYTES else "large"
+    if size is not None and size < SMALL_WRITE_BYTES:
+        return "small"
+    return "unknown" if size is None or selected else "large"
 
 
 def _partition_place(file: WrittenFile) -> list[tuple[int, int, str]]:
