@@ -204,16 +204,18 @@ def test_nested_values_and_odd_names_survive_an_update(con):
 
 def test_few_rows_of_a_large_table_make_one_file(con, location, spark):
     """The optimizer takes what is left by a filter for as large as the table."""
-    wide = spark.range(0, 450_000, 1, 4).selectExpr("id", "hex(rand(1) * 1e17) AS a", "rand() AS b")
+    wide = spark.range(0, 1_000_000, 1, 4).selectExpr(
+        "id", "hex(rand(1) * 1e17) AS a", "rand() AS b"
+    )
     con.create_table("large", wide.selectExpr("*", "concat(a, b, b + 1, b + 2, b + 3) AS c"))
     before = set(table_files(location))
     assert len(before) > 1
-    assert sum(Path(path).stat().st_size for path in before) > SMALL_WRITE_BYTES
-    assert changed(con, "UPDATE large SET b = -1 WHERE id % 10000 = 7") == 45
+    assert sum(Path(path).stat().st_size for path in before) > 2 * SMALL_WRITE_BYTES
+    assert changed(con, "UPDATE large SET b = -1 WHERE id % 10000 = 7") == 100
     made = [p for p in set(table_files(location)) - before if "delete" not in p]
     assert len(made) == 1
     assert con.sql("SELECT count(*), min(id), max(id) FROM large WHERE b = -1").collect()[0] == (
-        45,
+        100,
         7,
-        440_007,
+        990_007,
     )
