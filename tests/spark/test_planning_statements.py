@@ -137,3 +137,20 @@ def test_older_snapshots_do_not_show_what_was_remembered_of_the_newest(con):
         assert ids(con, query.format("")) == [0, 1, 7]
         assert ids(con, query.format(f"AT (VERSION => {at})")) == [0, 1]
         assert ids(con, query.format("")) == [0, 1, 7]
+
+
+def test_a_count_sends_two_statements(con):
+    Writer(con).insert_inlined(3, 4, table="few")
+    assert con.sql("SELECT count(*) FROM few").collect()[0][0] == 8
+    with asked(con) as statements:
+        assert con.sql("SELECT count(*) FROM few").collect()[0][0] == 8
+    assert len(statements) <= 2, statements
+
+
+def test_a_count_at_an_attached_snapshot_leaves_out_rows_that_were_merged_in_later(con, location):
+    at = con.sql("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").collect()[0][0]
+    Writer(con).insert(5, 6, table="few")
+    con.merge_adjacent_files("few")
+    con.sql(f"ATTACH '{location.uri}' AS past (SNAPSHOT_VERSION {at})")
+    assert con.sql("SELECT count(*) FROM past.few").collect()[0][0] == 6
+    assert con.sql("SELECT count(*) FROM lake.few").collect()[0][0] == 8
