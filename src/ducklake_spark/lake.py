@@ -32,6 +32,7 @@ from ducklake_spark.parquet.delete_files import restamp
 from ducklake_spark.parquet.storage import remove_file
 
 _CACHED_STATES = 16
+_CACHED_TABLES = 64
 
 SortText = Callable[[TableEntry, SortKey], str | None]
 """The Spark SQL of a sort key over the names of the table's columns; None when it lacks one."""
@@ -42,6 +43,32 @@ def remove_files(paths: Iterable[str]) -> None:
     for path in paths:
         with suppress(DataFileError):
             remove_file(path)
+
+
+@dataclass
+class Remembered:
+    """What tables consisted of at the newest snapshot, for as long as it is the newest.
+
+    Attributes:
+        many: tables that had too many files to list; a guess that saves asking twice.
+    """
+
+    many: set[int] = field(default_factory=set)
+    _tables: OrderedDict[int, tuple[TableEntry, Snapshot, object]] = field(
+        default_factory=OrderedDict
+    )
+
+    def find(self, table: TableEntry, snapshot: Snapshot) -> object | None:
+        """What was kept for the very same table at the very same snapshot."""
+        known, at, contents = self._tables.get(table.table_id, (None, None, None))
+        return contents if known is table and at == snapshot else None
+
+    def keep(self, table: TableEntry, snapshot: Snapshot, contents: object) -> None:
+        """Keep it until another snapshot's is kept, or that of many other tables."""
+        self._tables[table.table_id] = (table, snapshot, contents)
+        self._tables.move_to_end(table.table_id)
+        if len(self._tables) > _CACHED_TABLES:
+            self._tables.popitem(last=False)
 
 
 @dataclass
@@ -59,6 +86,7 @@ class Lake:
     sort_text: SortText | None = None  # how sort keys are told to Spark
     target_file_size: int | None = None  # of the session: it wins over the stored option
     metadata_catalog: str | None = None  # the name for the catalog's own tables, if one was given
+    contents: Remembered = field(default_factory=Remembered)
     _states: OrderedDict[int, CatalogState] = field(default_factory=OrderedDict)
     _memory: BaseMemory = field(default_factory=BaseMemory)
 

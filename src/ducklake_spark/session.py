@@ -387,7 +387,10 @@ class Session:
         if version is None and timestamp is None:
             with self.reading(lake) as tx:
                 _, table = self.find_table(tx, lake, schema_name, name)
-                return TableVersion(lake, table, tx.snapshot, tx.local.base, tx.local)
+                newest = self._transactions is None and lake.pinned is None
+                return TableVersion(
+                    lake, table, tx.snapshot, tx.local.base, tx.local, is_newest=newest
+                )
         snapshot = lake.snapshot_at(version=version, timestamp=timestamp)
         state = lake.state_at(snapshot)
         table = _find_past_table(lake, state, schema_name, name, snapshot.snapshot_id)

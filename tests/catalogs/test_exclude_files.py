@@ -10,16 +10,16 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from ducklake_spark.catalog.exclude import excluded_files
+from ducklake_spark.catalog.exclude import excluded_files, not_among
 from ducklake_spark.catalog.files import load_file_stats
-from ducklake_spark.catalog.plain_files import PlainFiles
+from ducklake_spark.catalog.plain_files import GROUP_COLUMNS, PlainFiles, read_groups
 from ducklake_spark.catalog_db.tables import DATA_FILE, DELETE_FILE, FILE_COLUMN_STATS, SNAPSHOT
 from ducklake_spark.model.entities import DataFile
 from ducklake_spark.model.literals import format_stat
 from ducklake_spark.model.number_text import to_float32
 from ducklake_spark.model.predicate import And, Comparison, Constant, In, IsNull, Or, StartsWith
 from ducklake_spark.model.types import DecimalType, ScalarType
-from ducklake_spark.plan.prune import prune
+from ducklake_spark.plan.prune import FileStats, prune
 
 UTC = dt.timezone.utc
 MOMENTS = st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31)) | st.builds(
@@ -54,10 +54,25 @@ STRANGE = st.sampled_from(
     [
         *("", "-", "abc", "--5", "5x", "1e5", "+5", " 5", "nan", "inf", "1.2.3", "x" * 300, "5-3"),
         *("0044-03-15 (BC)", "12020-01-01", "2020-01-01", "2020-01-01 00:00:00+02", "infinity"),
+        *(
+            "5.",
+            "-.5",
+            ".5",
+            "5.5.5",
+            "-5.5-",
+            "5 ",
+            "\u0663",
+            "9" * 400,
+            "0x10",
+            "1_0",
+            "-5",
+            "7.50",
+        ),
+        *("2020-01-01 00:00:00.", "2020-01-01 00:00:001.", "2020-01-01 00:00:00.5+", "20-0-01-01"),
         *("0044-03-15 (BC) 00:00:00", "2020-01-01T00:00:00", "2020-01-01 00:00:00 x", "'; --"),
     ]
 )
-COLUMN, ROWS = 7, 100
+COLUMN, OTHER, ROWS = 7, 8, 100
 tables = itertools.count(1000)
 
 
@@ -80,23 +95,23 @@ def predicates(draw, kind, depth=2):
     if shape != "leaf":
         parts = draw(st.lists(predicates(kind, depth - 1), min_size=1, max_size=3))
         return And(tuple(parts)) if shape == "and" else Or(tuple(parts))
-    value = DOMAINS[kind]
+    value, column = DOMAINS[kind], st.just(draw(st.sampled_from([COLUMN, COLUMN, OTHER])))
     leaves = [
-        st.builds(Comparison, st.just(COLUMN), st.sampled_from(["=", "<", "<=", ">", ">="]), value),
-        st.builds(In, st.just(COLUMN), st.lists(value, max_size=4).map(tuple)),
-        st.builds(IsNull, st.just(COLUMN), st.booleans()),
-        st.just(Comparison(COLUMN, "<>", draw(value))),
+        st.builds(Comparison, column, st.sampled_from(["=", "<", "<=", ">", ">="]), value),
+        st.builds(In, column, st.lists(value, max_size=4).map(tuple)),
+        st.builds(IsNull, column, st.booleans()),
+        st.builds(Comparison, column, st.just("<>"), value),
         st.just(Constant(True)),
     ]
     if kind == ScalarType("varchar"):
-        leaves.append(st.builds(StartsWith, st.just(COLUMN), TEXTS))
+        leaves.append(st.builds(StartsWith, column, TEXTS))
     return draw(st.sampled_from(leaves).flatmap(lambda leaf: leaf))
 
 
 @st.composite
 def cases(draw):
     kind = draw(st.sampled_from(list(DOMAINS)))
-    files = draw(st.lists(bounds(kind), min_size=1, max_size=8))
+    files = draw(st.lists(st.tuples(bounds(kind), bounds(kind)), min_size=1, max_size=8))
     return kind, files, draw(st.lists(predicates(kind), min_size=1, max_size=4))
 
 
@@ -122,16 +137,22 @@ def data_file(number, table_id=0, **given):
     return tuple(values.get(name) for name in DATA_FILE.column_names)
 
 
-def stats_row(number, table_id, low, high, nan=False):
-    return (number, table_id, COLUMN, None, ROWS, 0, low, high, nan, None)
+def stats_row(number, table_id, low, high, nan=False, column=COLUMN):
+    return (number, table_id, column, None, ROWS, 0, low, high, nan, None)
 
 
 def left_out(db, table_id, predicate, kind):
-    statement = excluded_files(db, table_id, predicate, {COLUMN: kind})
-    if statement is None:
+    """The ids that the query names, which are those of the files that it keeps from being found."""
+    query = excluded_files(db, table_id, predicate, {COLUMN: kind, OTHER: kind})
+    if query is None:
         return set()
-    sql = f"SELECT d.data_file_id FROM {db.table('ducklake_data_file')} d WHERE d.table_id = ? AND "
-    return {row[0] for row in db.fetch(sql + statement.sql, (table_id, *statement.params))}
+    condition = not_among(db, "d.data_file_id", query)
+    sql = f"SELECT d.data_file_id FROM {db.table('ducklake_data_file')} d WHERE d.table_id = ?"
+    all_files = {row[0] for row in db.fetch(sql, (table_id,))}
+    found = db.fetch(f"{sql} AND {condition.sql}", (table_id, *condition.params))
+    gone = {row[0] for row in db.fetch(query.sql, query.params)}
+    assert all_files - {row[0] for row in found} == gone
+    return gone
 
 
 def test_the_database_leaves_out_no_more_than_the_planner(db):
@@ -146,12 +167,16 @@ def test_the_database_leaves_out_no_more_than_the_planner(db):
         table_id = next(tables)
         ids = [next(numbers) for _ in files]
         db.insert(DATA_FILE, [data_file(number, table_id) for number in ids])
-        rows = [stats_row(number, table_id, *each) for number, each in zip(ids, files, strict=True)]
+        rows = [
+            stats_row(number, table_id, *each, column=column)
+            for number, both in zip(ids, files, strict=True)
+            for column, each in zip((COLUMN, OTHER), both, strict=True)
+        ]
         db.insert(FILE_COLUMN_STATS, rows)
         entries = [DataFile(number, "", ROWS, 10, None, 0, 1) for number in ids]
-        stats = load_file_stats(db, table_id, [COLUMN])
+        stats = load_file_stats(db, table_id, [COLUMN, OTHER])
         for predicate in asked:
-            kept = prune(entries, predicate, {COLUMN: kind}, stats).kept
+            kept = prune(entries, predicate, {COLUMN: kind, OTHER: kind}, stats).kept
             gone = left_out(db, table_id, predicate, kind)
             event(f"left out: {bool(gone)}")
             assert not gone & {file.data_file_id for file in kept}, (predicate, rows)
@@ -201,10 +226,18 @@ def plain(db):
     return PlainFiles(db, 5, 2, "/lake/")
 
 
+def counted(plain):
+    """The groups of files that began with snapshot 1 and with snapshot 2."""
+    query = plain.groups_query([1, 2])
+    names = ", ".join(GROUP_COLUMNS)
+    rows = plain.db.fetch(f"SELECT {names} FROM ({query.sql}) g", query.params)
+    return read_groups(rows, 3)
+
+
 def test_plain_files_are_counted_by_age_and_the_others_fetched(plain):
-    groups = plain.load_groups([1, 2])
+    groups = counted(plain)
     assert [(group.begin_snapshot, group.files) for group in groups.groups] == [(1, 4), (2, 4)]
-    assert groups.has_others
+    assert groups.others == 2
     others, _ = plain.load_others()
     assert [(file.data_file_id, file.delete_file is not None) for file in others] == [
         (9, True),
@@ -213,25 +246,28 @@ def test_plain_files_are_counted_by_age_and_the_others_fetched(plain):
 
 
 def test_only_files_that_may_match_are_fetched(plain):
-    groups = plain.load_groups([1, 2])
+    groups = counted(plain)
     asked = Comparison(COLUMN, "=", 35)
-    found = plain.load(groups, asked, {COLUMN: ScalarType("int64")})
+    plain.db.trace = []
+    found, facts = plain.load(groups, asked, {COLUMN: ScalarType("int64")})
+    assert len(plain.db.trace) == 1
     assert [file.data_file_id for file in found] == [3]
     assert found[0].path == "/lake/3.parquet"
-    assert len(plain.load(groups, Constant(True), {})) == 8
+    assert facts.stats == {3: {COLUMN: FileStats(ROWS, 0, "30", "39", False)}}
+    assert len(plain.load(groups, Constant(True), {})[0]) == 8
 
 
 def test_files_that_are_no_longer_as_they_were_counted_are_noticed(plain):
-    groups = plain.load_groups([1, 2])
+    groups = counted(plain)
     plain.db.insert(SNAPSHOT, [snapshot_row(4)])
-    assert len(plain.load(groups, Constant(True), {})) == 8
+    assert len(plain.load(groups, Constant(True), {})[0]) == 8
     files = plain.db.table("ducklake_data_file")
     plain.db.execute(f"DELETE FROM {files} WHERE data_file_id = 3")
     assert plain.load(groups, Constant(True), {}) is None
 
 
 def test_an_expired_snapshot_without_its_files_is_noticed(plain):
-    groups = plain.load_groups([1, 2])
+    groups = counted(plain)
     plain.db.execute(f"DELETE FROM {plain.db.table('ducklake_snapshot')} WHERE snapshot_id = 2")
     plain.db.execute(f"DELETE FROM {plain.db.table('ducklake_data_file')} WHERE data_file_id = 3")
     assert plain.load(groups, Constant(True), {}) is None

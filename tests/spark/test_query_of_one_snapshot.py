@@ -33,6 +33,7 @@ def test_a_commit_while_a_query_is_planned_is_seen_in_all_tables_or_in_none(spar
         db = con.current_lake().db
         number, statements = 1, 1
         while number <= statements:
+            commit()  # so that nothing is remembered of the newest snapshot
             db.trace = Before(number, commit)
             first, second = con.sql(query).collect()[0]
             statements, db.trace = len(db.trace), None

@@ -242,7 +242,7 @@ class Writer:
 
     def count(self, table: str = "t") -> int | None:
         """How many rows the session sees; None when there is no such table."""
-        from ducklake_spark.operations.read import count_rows
+        from ducklake_spark.operations.count_rows import count_rows
 
         with self.session.reading(self.lake) as tx:
             schema = tx.local.find_schema(self.schema)

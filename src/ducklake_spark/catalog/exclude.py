@@ -31,6 +31,7 @@ from ducklake_spark.model.predicate import (
     Predicate,
     StartsWith,
     Unknown,
+    columns_of,
 )
 from ducklake_spark.model.types import DataType, DecimalType, ScalarType
 
@@ -73,6 +74,12 @@ _MOMENT: Final = _DAY + " [0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?"
 _NUMBER: Final = "-?[0-9]{1,40}([.][0-9]{1,40})?"
 _GLOB_DAY: Final = "-".join(("[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2))
 _GLOB_MOMENT: Final = f"{_GLOB_DAY} {':'.join(('[0-9]' * 2,) * 3)}*"
+# The text without its digits; and whether it begins with a digit or with a sign and something.
+_PG_BARE: Final = "translate({0} COLLATE \"C\", '0123456789', '')"
+_PG_START: Final = (
+    "length({0}) < 60 AND (({0} COLLATE \"C\" >= '0' AND {0} COLLATE \"C\" < ':') "
+    "OR ({0} COLLATE \"C\" > '-' AND {0} COLLATE \"C\" < '.'))"
+)
 _FORMS: Final = {
     "sqlite": _Forms(
         number=(
@@ -101,13 +108,30 @@ _FORMS: Final = {
         bytewise="",
         no_nan="s.contains_nan = FALSE",
     ),
+    # Counted repetitions in a pattern take PostgreSQL ten times as long as all the rest: what is
+    # left of a text without its digits, and where, says as much.
     "postgres": _Forms(
-        number=f"CASE WHEN {{0}} ~ '^{_NUMBER}$' THEN CAST({{0}} AS DOUBLE PRECISION) END",
-        day=f"{{0}} ~ '^{_DAY}$'",
-        moment=f"{{0}} ~ '^{_MOMENT}$'",
-        utc=f"{{0}} ~ '^{_MOMENT}[+]00$'",
+        number=(
+            f"CASE WHEN {_PG_START} AND {_PG_BARE.format('substr({0}, 2)')} IN ('', '.') "
+            "AND {0} NOT LIKE '%.' AND {0} NOT LIKE '-.%' THEN CAST({0} AS DOUBLE PRECISION) END"
+        ),
+        day=f"({{0}} LIKE '____-__-__' AND {_PG_BARE} = '--')",
+        moment=(
+            f"(({{0}} LIKE '____-__-__ __:__:__' AND {_PG_BARE} = '-- ::') OR "
+            f"({{0}} LIKE '____-__-__ __:__:__._%' AND length({{0}}) < 30 "
+            f"AND {_PG_BARE} = '-- ::.'))"
+        ),
+        utc=(
+            f"(({{0}} LIKE '____-__-__ __:__:__+00' AND {_PG_BARE} = '-- ::+') OR "
+            f"({{0}} LIKE '____-__-__ __:__:__._%+00' AND length({{0}}) < 33 "
+            f"AND {_PG_BARE} = '-- ::.+'))"
+        ),
         bytewise=' COLLATE "C"',
         no_nan="s.contains_nan = FALSE",
+        integer=(
+            f"CASE WHEN {_PG_START} AND {_PG_BARE.format('substr({0}, 2)')} = '' "
+            "THEN CAST({0} AS DOUBLE PRECISION) END"
+        ),
     ),
 }
 
@@ -115,9 +139,9 @@ _FORMS: Final = {
 def excluded_files(
     db: Database, table_id: int, predicate: Predicate, kinds: Mapping[int, DataType]
 ) -> Statement | None:
-    """A condition on ``d.data_file_id`` that is true for files of which no row can match.
+    """A query of the ids of files of which no row can match.
 
-    It is never NULL. None when the metadata database cannot exclude anything.
+    None when the metadata database cannot exclude anything.
 
     Args:
         db: the metadata database, whose kind decides the words.
@@ -125,10 +149,54 @@ def excluded_files(
         predicate: what is asked for.
         kinds: the types of the columns that it names.
     """
-    forms = _FORMS.get(db.kind)
-    if forms is None:
+    writer = _writer(db, table_id, kinds)
+    if writer is None:
         return None
-    return _Writer(forms, db.table("ducklake_file_column_stats"), table_id, kinds).write(predicate)
+    written = writer.write(predicate)
+    return writer.query([written]) if isinstance(written, _Test) else written
+
+
+def excluding_test(
+    db: Database, table_id: int, predicate: Predicate, kinds: Mapping[int, DataType]
+) -> Statement | None:
+    """A condition on the statistics ``s`` of the only column of a predicate, for a join with them.
+
+    True excludes the file; it may be NULL. None when statistics of one column cannot tell, or
+    when the database is better asked for `excluded_files`: SQLite joins by sorting.
+    """
+    writer = _writer(db, table_id, kinds)
+    if writer is None or db.kind == "sqlite" or len(columns_of(predicate)) != 1:
+        return None
+    written = writer.write(predicate)
+    return written.condition if isinstance(written, _Test) else None
+
+
+def not_among(db: Database, column: str, ids: Statement) -> Statement:
+    """The condition that a column that is never NULL has none of the ids of a query.
+
+    PostgreSQL reads the query again for each row once it takes the ids for too many for its
+    memory, unless it is told in the words of a join; SQLite does so with those.
+    """
+    if db.kind == "sqlite":
+        return Statement(f"{column} NOT IN ({ids.sql})", ids.params)
+    return Statement(
+        f"NOT EXISTS (SELECT 1 FROM ({ids.sql}) gone WHERE gone.data_file_id = {column})",
+        ids.params,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """A condition on the statistics of one column that excludes the file they are of."""
+
+    column_id: int
+    condition: Statement
+
+
+def _writer(db: Database, table_id: int, kinds: Mapping[int, DataType]) -> _Writer | None:
+    forms = _FORMS.get(db.kind)
+    stats = db.table("ducklake_file_column_stats")
+    return None if forms is None else _Writer(forms, stats, table_id, kinds)
 
 
 @dataclass(frozen=True)
@@ -138,43 +206,58 @@ class _Writer:
     table_id: int
     kinds: Mapping[int, DataType]
 
-    def write(self, predicate: Predicate) -> Statement | None:
+    def write(self, predicate: Predicate) -> _Test | Statement | None:
+        """What excludes a file: one row of its statistics, or a query that has its id."""
         match predicate:
             case And(parts):
-                return self._any(parts)
+                written = [self.write(part) for part in parts]
+                return self._any([each for each in written if each is not None])
             case Or(parts):
                 written = [self.write(part) for part in parts]
                 known = [each for each in written if each is not None]
-                return _joined(known, " AND ") if parts and len(known) == len(parts) else None
+                return self._all(known) if parts and len(known) == len(parts) else None
             case Comparison() | In() | StartsWith() | IsNull():
-                return self._any((predicate,))
+                condition = self._leaf(predicate)
+                if condition is None:
+                    return None
+                if is_float(self.kinds[predicate.column_id]):
+                    condition = _both(Statement(self.forms.no_nan), condition)
+                return _Test(predicate.column_id, condition)
             case Constant() | Unknown():
                 return None
 
-    def _any(self, parts: Sequence[Predicate]) -> Statement | None:
-        """One part excludes a file; the statistics of a column are read once for all its parts."""
-        by_column: dict[int, list[Statement]] = defaultdict(list)
-        others: list[Statement] = []
-        for part in parts:
-            if isinstance(part, Comparison | In | StartsWith | IsNull):
-                written = self._leaf(part)
-                if written is not None:
-                    by_column[part.column_id].append(written)
-            elif (below := self.write(part)) is not None:
-                others.append(below)
-        found = [self._among(column, each) for column, each in by_column.items()]
-        return _joined([*found, *others], " OR ")
+    def _any(self, parts: Sequence[_Test | Statement]) -> _Test | Statement | None:
+        """One part is enough; the statistics are read once for all tests."""
+        tests = [part for part in parts if isinstance(part, _Test)]
+        queries = [part for part in parts if isinstance(part, Statement)]
+        if not queries and len({test.column_id for test in tests}) == 1:
+            return _Test(tests[0].column_id, _joined([test.condition for test in tests], " OR "))
+        return _combined([*([self.query(tests)] if tests else []), *queries], "UNION ALL")
 
-    def _among(self, column_id: int, conditions: list[Statement]) -> Statement:
-        condition = _joined(conditions, " OR ")
-        assert condition is not None  # noqa: S101 - callers bring at least one
-        if is_float(self.kinds[column_id]):
-            condition = Statement(f"{self.forms.no_nan} AND {condition.sql}", condition.params)
+    def _all(self, parts: Sequence[_Test | Statement]) -> _Test | Statement | None:
+        """Every part has to exclude the file."""
+        tests = [part for part in parts if isinstance(part, _Test)]
+        if len(tests) == len(parts) and len({test.column_id for test in tests}) == 1:
+            return _Test(tests[0].column_id, _joined([test.condition for test in tests], " AND "))
+        queries = [self.query([part]) if isinstance(part, _Test) else part for part in parts]
+        return _combined(queries, "INTERSECT")
+
+    def query(self, tests: Sequence[_Test]) -> Statement:
+        """The ids of the files that one of the tests excludes."""
+        by_column: dict[int, list[Statement]] = defaultdict(list)
+        for test in tests:
+            by_column[test.column_id].append(test.condition)
+        condition = _joined(
+            [
+                _both(Statement("s.column_id = ?", (column_id,)), _joined(conditions, " OR "))
+                for column_id, conditions in by_column.items()
+            ],
+            " OR ",
+        )
         return Statement(
-            f"d.data_file_id IN (SELECT s.data_file_id FROM {self.stats} s "
-            "WHERE s.table_id = ? AND s.column_id = ? AND s.data_file_id IS NOT NULL "
-            f"AND {condition.sql})",
-            (self.table_id, column_id, *condition.params),
+            f"SELECT s.data_file_id FROM {self.stats} s "
+            f"WHERE s.table_id = ? AND s.data_file_id IS NOT NULL AND {condition.sql}",
+            (self.table_id, *condition.params),
         )
 
     def _leaf(self, leaf: Leaf) -> Statement | None:
@@ -270,9 +353,15 @@ def _of(form: str, column: str) -> str:
     return form.replace("{0}", column)  # patterns have braces of their own
 
 
-def _joined(conditions: Sequence[Statement], word: str) -> Statement | None:
-    if not conditions:
-        return None
+def _combined(queries: Sequence[Statement], word: str) -> Statement | None:
+    """Several queries of ids as one; SQLite takes no parentheses around them."""
+    if len(queries) < 2:
+        return queries[0] if queries else None
+    parts = [f"SELECT data_file_id FROM ({each.sql}) q{i}" for i, each in enumerate(queries)]
+    return Statement(f" {word} ".join(parts), tuple(v for each in queries for v in each.params))
+
+
+def _joined(conditions: Sequence[Statement], word: str) -> Statement:
     text = word.join(f"({each.sql})" for each in conditions)
     return Statement(f"({text})", tuple(value for each in conditions for value in each.params))
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ducklake_spark.catalog_db.connection import Database
+from ducklake_spark.catalog_db.connection import Database, Statement
 from ducklake_spark.catalog_db.statements import visible_at
 from ducklake_spark.model.entities import (
     DataFile,
     DeleteFile,
     NameMapping,
-    PartitionField,
-    PartitionSpec,
 )
 from ducklake_spark.model.paths import join
 from ducklake_spark.plan.prune import FileStats
@@ -24,15 +22,22 @@ DATA_COLUMNS = (
     "d.partial_max, d.encryption_key"
 )
 DELETE_COLUMNS = (
-    "x.delete_file_id, x.path, x.path_is_relative, x.format, x.delete_count, "
-    "x.file_size_bytes, x.footer_size, x.begin_snapshot, x.partial_max, x.encryption_key"
+    "x.delete_file_id, x.path AS delete_path, x.path_is_relative AS delete_is_relative, "
+    "x.format AS delete_format, x.delete_count, x.file_size_bytes AS delete_size, "
+    "x.footer_size AS delete_footer, x.begin_snapshot AS delete_begin, "
+    "x.partial_max AS delete_partial_max, x.encryption_key AS delete_key"
+)
+# The names under which a query around one of the columns above has them.
+FILE_COLUMNS = tuple(
+    column.split(" AS ")[-1].split(".")[-1]
+    for column in (*DATA_COLUMNS.split(", "), *DELETE_COLUMNS.split(", "))
 )
 
 _MOST_IDS = 5000
 
 
 def load_files(
-    db: Database, table_id: int, snapshot_id: int, *, directory: str, at_most: int | None = None
+    db: Database, table_id: int, snapshot_id: int, *, directory: str
 ) -> tuple[list[DataFile], list[tuple[int, int]]]:
     """Files that the snapshot sees, in the order they were added, and their inlined deletes.
 
@@ -41,22 +46,36 @@ def load_files(
         table_id: whose files.
         snapshot_id: which state.
         directory: the table's directory, for the relative paths.
-        at_most: so many files are enough.
 
     Returns:
         The files, and (data file id, position) of rows deleted inside the metadata database; both
         of one state, because a flush moves such deletes into the files of older snapshots.
     """
     with db.reading():
-        rows = db.fetch(
-            f"SELECT {DATA_COLUMNS}, {DELETE_COLUMNS} FROM {db.table('ducklake_data_file')} d "
-            f"LEFT JOIN (SELECT * FROM {db.table('ducklake_delete_file')} "
-            f"WHERE table_id = ? AND {visible_at()}) x ON x.data_file_id = d.data_file_id "
-            f"WHERE d.table_id = ? AND {visible_at('d')} ORDER BY d.data_file_id"
-            + (f" LIMIT {at_most}" if at_most is not None else ""),
-            (table_id, snapshot_id, snapshot_id, table_id, snapshot_id, snapshot_id),
-        )
+        query = files_query(db, table_id, snapshot_id)
+        rows = db.fetch(f"{query.sql} ORDER BY d.data_file_id", query.params)
         positions = load_inlined_deletes(db, table_id, snapshot_id)
+    return read_files(db, rows, directory, positions)
+
+
+def files_query(db: Database, table_id: int, snapshot_id: int) -> Statement:
+    """Asks for the files that the snapshot sees, as DATA_COLUMNS and DELETE_COLUMNS."""
+    return Statement(
+        f"SELECT {DATA_COLUMNS}, {DELETE_COLUMNS} FROM {db.table('ducklake_data_file')} d "
+        f"LEFT JOIN (SELECT * FROM {db.table('ducklake_delete_file')} "
+        f"WHERE table_id = ? AND {visible_at()}) x ON x.data_file_id = d.data_file_id "
+        f"WHERE d.table_id = ? AND {visible_at('d')}",
+        (table_id, snapshot_id, snapshot_id, table_id, snapshot_id, snapshot_id),
+    )
+
+
+def read_files(
+    db: Database,
+    rows: Iterable[tuple[Any, ...]],
+    directory: str,
+    positions: Sequence[tuple[int, int]],
+) -> tuple[list[DataFile], list[tuple[int, int]]]:
+    """The files of fetched rows, and those of the deleted positions that are in them."""
     hidden = Counter(file_id for file_id, _ in positions)
     files = [read_data_file(db, row, directory, hidden.get(row[0], 0)) for row in rows]
     present = {file.data_file_id for file in files}
@@ -66,12 +85,16 @@ def load_files(
 
 def load_inlined_deletes(db: Database, table_id: int, snapshot_id: int) -> list[tuple[int, int]]:
     """Positions deleted by small deletes. No catalog table lists where they are: probe for it."""
-    name = f"ducklake_inlined_delete_{table_id}"
-    if not db.has_table(name):
+    if not db.has_table(f"ducklake_inlined_delete_{table_id}"):
         return []
+    return load_positions(db, table_id, snapshot_id)
+
+
+def load_positions(db: Database, table_id: int, snapshot_id: int) -> list[tuple[int, int]]:
+    """`load_inlined_deletes` of a table that is known to have had some."""
+    name = db.table(f"ducklake_inlined_delete_{table_id}")
     rows = db.fetch(
-        f"SELECT DISTINCT file_id, row_id FROM {db.table(name)} WHERE begin_snapshot <= ?",
-        (snapshot_id,),
+        f"SELECT DISTINCT file_id, row_id FROM {name} WHERE begin_snapshot <= ?", (snapshot_id,)
     )
     return [(int(file_id), int(position)) for file_id, position in rows]
 
@@ -93,19 +116,18 @@ def load_dated_deletes(db: Database, table_id: int, snapshot_id: int) -> dict[in
 
 
 def load_file_stats(
-    db: Database, table_id: int, column_ids: Iterable[int], file_ids: Iterable[int] | None = None
+    db: Database, table_id: int, column_ids: Iterable[int]
 ) -> dict[int, dict[int, FileStats]]:
-    """Statistics of the given columns only, by file and column; of all files or of some."""
+    """Statistics of the given columns only, by file and column."""
     wanted = sorted(column_ids)
     if not wanted:
         return {}
     marks = ", ".join("?" for _ in wanted)
-    only, ids = _among(file_ids)
     rows = db.fetch(
         "SELECT data_file_id, column_id, value_count, null_count, min_value, max_value, "
         f"contains_nan FROM {db.table('ducklake_file_column_stats')} "
-        f"WHERE table_id = ? AND column_id IN ({marks}){only}",
-        (table_id, *wanted, *ids),
+        f"WHERE table_id = ? AND column_id IN ({marks})",
+        (table_id, *wanted),
     )
     stats: dict[int, dict[int, FileStats]] = defaultdict(dict)
     for file_id, column_id, value_count, null_count, low, high, nan in rows:
@@ -137,19 +159,6 @@ def load_partition_values(
     for file_id, value in rows:
         values[file_id].append(value)
     return {file_id: tuple(parts) for file_id, parts in values.items()}
-
-
-def load_partition_specs(db: Database, table_id: int) -> dict[int, PartitionSpec]:
-    """Every partition spec that the table ever had, by id."""
-    rows = db.fetch(
-        f"SELECT partition_id, column_id, transform FROM {db.table('ducklake_partition_column')} "
-        "WHERE table_id = ? ORDER BY partition_id, partition_key_index",
-        (table_id,),
-    )
-    fields: dict[int, list[PartitionField]] = defaultdict(list)
-    for partition_id, column_id, transform in rows:
-        fields[partition_id].append(PartitionField(column_id, transform))
-    return {i: PartitionSpec(i, tuple(keys)) for i, keys in fields.items()}
 
 
 def load_name_mappings(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ducklake_spark.catalog.columns import ColumnHistory
-from ducklake_spark.catalog_db.connection import Database
+from ducklake_spark.catalog_db.connection import Database, Statement
 from ducklake_spark.catalog_db.statements import visible_at
 from ducklake_spark.model.entities import InlinedTable, TableEntry
 from ducklake_spark.model.literals import parse_text
@@ -35,25 +35,53 @@ class InlinedRow:
     table_name: str | None = None  # of the metadata database; None for one not committed
 
 
+DatedTables = Sequence[tuple[InlinedTable, int]]
+"""Tables of inlined rows, each with the snapshot at which the columns that it has were new."""
+
+
 def load_inlined_rows(
-    db: Database, table: TableEntry, history: ColumnHistory, snapshot_id: int
+    db: Database,
+    table: TableEntry,
+    history: ColumnHistory,
+    snapshot_id: int,
+    tables: DatedTables | None = None,
 ) -> list[InlinedRow]:
     """The inlined rows that a snapshot sees, with the columns that `table` has now.
 
     Every schema version has a table of its own with the columns of that time; they are matched by
     column id, so that renamed, added, dropped and promoted columns show what they should.
+
+    Args:
+        db: the metadata database.
+        table: whose rows.
+        history: its columns of all times.
+        snapshot_id: which state.
+        tables: where they are, if that is known.
     """
-    rows: list[InlinedRow] = []
-    for inlined, stored in _versions(db, table, history, snapshot_id):
-        rows += _load_rows(db, inlined, stored, table.schema, snapshot_id)
+    if tables is None:
+        tables = load_dated_tables(db, table)
+    versions = list(_versions(tables, history, snapshot_id))
+    if not versions:
+        return []
+    queries = [_rows_query(db, inlined, stored, snapshot_id) for inlined, stored in versions]
+    found = (
+        [db.fetch(queries[0].sql, queries[0].params)]
+        if len(queries) == 1
+        else (db.fetch_batch(queries))
+    )
+    rows = [
+        row
+        for (inlined, stored), fetched in zip(versions, found, strict=True)
+        for row in _read_rows(fetched, inlined, stored, table.schema)
+    ]
     return sorted(rows, key=lambda row: row.row_id or 0)
 
 
 def _versions(
-    db: Database, table: TableEntry, history: ColumnHistory, snapshot_id: int
+    tables: DatedTables, history: ColumnHistory, snapshot_id: int
 ) -> Iterator[tuple[InlinedTable, Schema]]:
     """The inlined tables of which a snapshot may see rows, each with the columns it has."""
-    for inlined, version in _load_dated_tables(db, table):
+    for inlined, version in tables:
         # A newer one has rows of newer snapshots only, and columns that may not be known here.
         if version <= snapshot_id:
             yield inlined, history.schema_at(version)
@@ -85,7 +113,7 @@ def load_inlined_sources(
     """Where the inlined rows are that snapshots up to this one made, as columns of `table`."""
     return [
         _source(db, inlined, stored, table.schema)
-        for inlined, stored in _versions(db, table, history, snapshot_id)
+        for inlined, stored in _versions(load_dated_tables(db, table), history, snapshot_id)
     ]
 
 
@@ -97,15 +125,16 @@ def _source(db: Database, inlined: InlinedTable, stored: Schema, wanted: Schema)
     )
 
 
-def count_inlined_rows(db: Database, table_id: int, snapshot_id: int) -> int:
-    """How many inlined rows a snapshot sees."""
-    return sum(
-        db.fetch(
-            f"SELECT count(*) FROM {db.table(inlined.table_name)} WHERE {visible_at()}",
-            (snapshot_id, snapshot_id),
-        )[0][0]
-        for inlined in load_inlined_tables(db, table_id)
+def count_inlined_rows(db: Database, tables: DatedTables, snapshot_id: int) -> int:
+    """How many rows of these tables a snapshot sees, by one statement."""
+    if not tables:
+        return 0
+    counts = " UNION ALL ".join(
+        f"SELECT count(*) FROM {db.table(inlined.table_name)} WHERE {visible_at()}"
+        for inlined, _ in tables
     )
+    rows = db.fetch(counts, (snapshot_id, snapshot_id) * len(tables))
+    return sum(int(row[0]) for row in rows)
 
 
 def load_inlined_tables(db: Database, table_id: int) -> list[InlinedTable]:
@@ -118,7 +147,7 @@ def load_inlined_tables(db: Database, table_id: int) -> list[InlinedTable]:
     return [InlinedTable(*row) for row in rows]
 
 
-def _load_dated_tables(db: Database, table: TableEntry) -> list[tuple[InlinedTable, int]]:
+def load_dated_tables(db: Database, table: TableEntry) -> list[tuple[InlinedTable, int]]:
     """`load_inlined_tables`, each with its `load_version_snapshot`, by one statement."""
     rows = db.fetch(
         "SELECT t.table_id, t.table_name, t.schema_version, (SELECT max(v.begin_snapshot) "
@@ -200,22 +229,22 @@ def load_stored_rows(
     ]
 
 
-def _load_rows(
-    db: Database, inlined: InlinedTable, stored: Schema, wanted: Schema, snapshot_id: int
-) -> list[InlinedRow]:
+def _rows_query(db: Database, inlined: InlinedTable, stored: Schema, snapshot_id: int) -> Statement:
     texts = [db.inlined_text(column.name, column.type) for column in stored.columns]
-    rows = db.fetch(
+    return Statement(
         f"SELECT row_id, begin_snapshot, {', '.join(texts)} FROM {db.table(inlined.table_name)} "
         f"WHERE {visible_at()} ORDER BY row_id",
         (snapshot_id, snapshot_id),
     )
+
+
+def _read_rows(
+    rows: Iterable[Sequence[Any]], inlined: InlinedTable, stored: Schema, wanted: Schema
+) -> Iterator[InlinedRow]:
     readers = [_reader(column, stored) for column in wanted.columns]
-    return [
-        InlinedRow(
-            row_id, begin_snapshot, tuple(read(values) for read in readers), inlined.table_name
-        )
-        for row_id, begin_snapshot, *values in rows
-    ]
+    for row_id, begin, *values in rows:
+        read = tuple(reader(values) for reader in readers)
+        yield InlinedRow(row_id, begin, read, inlined.table_name)
 
 
 def _reader(column: Column, stored: Schema) -> Callable[[Sequence[Any]], Any]:

@@ -8,23 +8,32 @@ Driver.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from ducklake_spark.catalog.exclude import excluded_files
+from ducklake_spark.catalog.exclude import excluded_files, excluding_test, not_among
+from ducklake_spark.catalog.file_facts import FileFacts, facts_queries, read_facts
 from ducklake_spark.catalog.files import (
     DATA_COLUMNS,
     DELETE_COLUMNS,
-    load_inlined_deletes,
+    FILE_COLUMNS,
+    load_positions,
     read_data_file,
+    read_files,
 )
 from ducklake_spark.catalog_db.connection import Database
 from ducklake_spark.catalog_db.statements import Statement, visible_at
 from ducklake_spark.model.entities import DataFile
-from ducklake_spark.model.predicate import Predicate
+from ducklake_spark.model.predicate import Predicate, columns_of
 from ducklake_spark.model.types import DataType
 
-_NO_DELETE_FILE = ", ".join("NULL" for _ in DELETE_COLUMNS.split(","))
+_KEPT_COLUMNS = ", ".join(FILE_COLUMNS[: len(DATA_COLUMNS.split(","))])
+_NO_DELETE_FILE = (None,) * len(DELETE_COLUMNS.split(","))
+# Kinds of rows of one statement, besides those of `file_facts`.
+_FILE, _STATE = 0, 9
+# The columns of `PlainFiles.groups_query`; in the second and third place there is nothing.
+GROUP_COLUMNS = ("age", "NULL", "NULL", "begun", "sample", "files", "bytes", "held")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +49,10 @@ class PlainGroup:
 
 @dataclass(frozen=True, slots=True)
 class PlainGroups:
-    """All plain files of a table by age, whether it has others, and the latest snapshot then."""
+    """All plain files of a table by age, how many others it has, and the latest snapshot then."""
 
     groups: tuple[PlainGroup, ...]
-    has_others: bool
+    others: int
     latest: int
 
     @property
@@ -55,6 +64,21 @@ class PlainGroups:
     def size(self) -> int:
         """Their bytes."""
         return sum(group.size for group in self.groups)
+
+
+def read_groups(rows: Iterable[Sequence[Any]], latest: int) -> PlainGroups:
+    """The groups in rows of GROUP_COLUMNS."""
+    numbers = sorted([int(row[0]), *map(int, row[3:])] for row in rows)
+    groups = tuple(PlainGroup(*row[1:]) for row in numbers if row[0] >= 0)
+    return PlainGroups(groups, sum(row[3] for row in numbers if row[0] < 0), latest)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A query of the files that a filter keeps, and where their statistics are if not apart."""
+
+    query: Statement
+    stats: Statement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,110 +98,146 @@ class PlainFiles:
     has_inlined_deletes: bool = False
 
     def _plain(self) -> Statement:
-        db, at = self.db, self.snapshot_id
+        """What makes a file of `_source` plain."""
         conditions = [
             "d.mapping_id IS NULL AND d.encryption_key IS NULL AND d.row_id_start IS NOT NULL "
-            "AND (d.partial_max IS NULL OR d.partial_max <= ?) "
-            f"AND d.data_file_id NOT IN (SELECT x.data_file_id FROM "
-            f"{db.table('ducklake_delete_file')} x WHERE x.table_id = ? "
-            f"AND x.data_file_id IS NOT NULL AND {visible_at('x')})"
+            "AND (d.partial_max IS NULL OR d.partial_max <= ?) AND x.data_file_id IS NULL"
         ]
-        params: list[int] = [at, self.table_id, at, at]
         if self.has_inlined_deletes:
-            name = db.table(f"ducklake_inlined_delete_{self.table_id}")
-            conditions.append(
-                f"d.data_file_id NOT IN (SELECT i.file_id FROM {name} i "
-                "WHERE i.begin_snapshot <= ? AND i.file_id IS NOT NULL)"
-            )
-            params.append(at)
+            conditions.append("i.file_id IS NULL")
         if self.doubtful:
             marks = ", ".join("?" for _ in self.doubtful)
             conditions.append(f"d.begin_snapshot NOT IN ({marks})")
-            params += self.doubtful
-        return Statement(" AND ".join(conditions), tuple(params))
+        return Statement(" AND ".join(conditions), (self.snapshot_id, *self.doubtful))
 
-    def _source(self) -> Statement:
+    def _source(self, column_id: int | None = None) -> Statement:
+        """The files that the snapshot sees, with what hides rows, and statistics of a column."""
+        db, at = self.db, self.snapshot_id
+        joins = (
+            f" LEFT JOIN (SELECT * FROM {db.table('ducklake_delete_file')} "
+            f"WHERE table_id = ? AND {visible_at()}) x ON x.data_file_id = d.data_file_id"
+        )
+        params: tuple[int, ...] = (self.table_id, at, at)
+        if self.has_inlined_deletes:
+            name = db.table(f"ducklake_inlined_delete_{self.table_id}")
+            joins += (
+                f" LEFT JOIN (SELECT DISTINCT file_id FROM {name} WHERE begin_snapshot <= ?) i "
+                "ON i.file_id = d.data_file_id"
+            )
+            params = (*params, at)
+        if column_id is not None:
+            joins += (
+                f" LEFT JOIN (SELECT * FROM {db.table('ducklake_file_column_stats')} "
+                "WHERE table_id = ? AND column_id = ?) s ON s.data_file_id = d.data_file_id"
+            )
+            params = (*params, self.table_id, column_id)
         return Statement(
-            f"FROM {self.db.table('ducklake_data_file')} d WHERE d.table_id = ? "
-            f"AND {visible_at('d')}",
-            (self.table_id, self.snapshot_id, self.snapshot_id),
+            f"FROM {db.table('ducklake_data_file')} d{joins} "
+            f"WHERE d.table_id = ? AND {visible_at('d')}",
+            (*params, self.table_id, at, at),
         )
 
-    def load_groups(self, points: Sequence[int]) -> PlainGroups:
-        """Count the files by age; `points` are the snapshots at which columns changed."""
+    def groups_query(self, points: Sequence[int]) -> Statement:
+        """Counts the files by age; `points` are the snapshots at which columns changed.
+
+        Its columns are those of GROUP_COLUMNS that have a name.
+        """
         plain, source = self._plain(), self._source()
         cases = "".join(
             f" WHEN d.begin_snapshot >= {int(point)} THEN {number}"
             for number, point in sorted(enumerate(points, 1), key=lambda pair: -pair[1])
         )
         group = f"CASE WHEN NOT ({plain.sql}) THEN -1{cases} ELSE 0 END"
-        latest, rows = self.db.fetch_batch(
-            [
-                Statement(f"SELECT max(snapshot_id) FROM {self.db.table('ducklake_snapshot')}"),
-                Statement(
-                    "SELECT g.age, min(g.begin_snapshot), min(g.data_file_id), count(*), "
-                    "sum(g.file_size_bytes), sum(g.record_count) FROM "
-                    "(SELECT d.begin_snapshot, d.data_file_id, d.file_size_bytes, "
-                    f"d.record_count, {group} AS age {source.sql}) g GROUP BY g.age ORDER BY 1",
-                    (*plain.params, *source.params),
-                ),
-            ]
+        return Statement(
+            "SELECT g.age, min(g.begin_snapshot) AS begun, min(g.data_file_id) AS sample, "
+            "count(*) AS files, sum(g.file_size_bytes) AS bytes, sum(g.record_count) AS held FROM "
+            "(SELECT d.begin_snapshot, d.data_file_id, d.file_size_bytes, "
+            f"d.record_count, {group} AS age {source.sql}) g GROUP BY g.age",
+            (*plain.params, *source.params),
         )
-        numbers = [[int(value) for value in row] for row in rows]
-        groups = tuple(PlainGroup(*row[1:]) for row in numbers if row[0] >= 0)
-        return PlainGroups(groups, any(row[0] < 0 for row in numbers), int(latest[0][0]))
 
     def load_others(self) -> tuple[list[DataFile], list[tuple[int, int]]]:
         """All that are not plain, with what hides their rows; as `load_files` gives them."""
-        db, at, plain = self.db, self.snapshot_id, self._plain()
+        db, plain, source = self.db, self._plain(), self._source()
         rows = db.fetch(
-            f"SELECT {DATA_COLUMNS}, {DELETE_COLUMNS} "
-            f"FROM {db.table('ducklake_data_file')} d "
-            f"LEFT JOIN (SELECT * FROM {db.table('ducklake_delete_file')} "
-            f"WHERE table_id = ? AND {visible_at()}) x ON x.data_file_id = d.data_file_id "
-            f"WHERE d.table_id = ? AND {visible_at('d')} AND NOT ({plain.sql}) "
+            f"SELECT {DATA_COLUMNS}, {DELETE_COLUMNS} {source.sql} AND NOT ({plain.sql}) "
             "ORDER BY d.data_file_id",
-            (self.table_id, at, at, self.table_id, at, at, *plain.params),
+            (*source.params, *plain.params),
         )
-        positions = load_inlined_deletes(db, self.table_id, at) if self.has_inlined_deletes else []
-        hidden: dict[int, int] = {}
-        for file_id, _ in positions:
-            hidden[file_id] = hidden.get(file_id, 0) + 1
-        files = [read_data_file(db, row, self.directory, hidden.get(row[0], 0)) for row in rows]
-        present = {file.data_file_id for file in files}
-        return files, [position for position in positions if position[0] in present]
+        positions: list[tuple[int, int]] = []
+        if self.has_inlined_deletes:
+            positions = load_positions(db, self.table_id, self.snapshot_id)
+        return read_files(db, rows, self.directory, positions)
 
     def load(
         self,
         groups: PlainGroups,
         predicate: Predicate,
         kinds: Mapping[int, DataType],
-    ) -> list[DataFile] | None:
+    ) -> tuple[list[DataFile], FileFacts] | None:
         """Plain files, some of those left out of which no row can match the predicate.
 
-        None when the catalog no longer shows the files that were counted.
+        With what is known of them, by one statement. None when the catalog no longer shows the
+        files that were counted.
         """
+        db, columns = self.db, sorted(columns_of(predicate))
+        kept = self._joined_query(predicate, kinds) or self._kept_query(predicate, kinds)
+        parts = [
+            Statement(f"SELECT {_FILE}, {_KEPT_COLUMNS} FROM kept"),
+            *facts_queries(
+                db,
+                self.table_id,
+                columns,
+                Statement("SELECT data_file_id FROM kept"),
+                source=kept.stats,
+            ),
+            self._state_query(),
+        ]
+        found = db.fetch(
+            f"WITH kept AS ({kept.query.sql}) {' UNION ALL '.join(part.sql for part in parts)}",
+            (*kept.query.params, *(value for part in parts for value in part.params)),
+        )
+        state = next(row for row in found if row[0] == _STATE)
+        if (int(state[1]), int(state[4])) != (groups.latest, 1) and not self._still_there(groups):
+            return None
+        rows = sorted((row[1:] for row in found if row[0] == _FILE), key=lambda row: int(row[0]))
+        files = [read_data_file(db, (*row, *_NO_DELETE_FILE), self.directory, 0) for row in rows]
+        return files, read_facts(db, found, columns)
+
+    def _joined_query(self, predicate: Predicate, kinds: Mapping[int, DataType]) -> _Kept | None:
+        """Files and statistics by one look at each, where one column decides."""
+        test = excluding_test(self.db, self.table_id, predicate, kinds)
+        if test is None:
+            return None
+        (column_id,) = columns_of(predicate)
+        plain, source = self._plain(), self._source(column_id)
+        query = Statement(
+            f"SELECT {DATA_COLUMNS}, s.column_id, s.value_count, s.null_count, s.min_value, "
+            f"s.max_value, s.contains_nan {source.sql} AND {plain.sql} "
+            f"AND ({test.sql}) IS NOT TRUE",
+            (*source.params, *plain.params, *test.params),
+        )
+        return _Kept(query, Statement("kept WHERE column_id IS NOT NULL"))
+
+    def _kept_query(self, predicate: Predicate, kinds: Mapping[int, DataType]) -> _Kept:
         plain, source = self._plain(), self._source()
         excluded = excluded_files(self.db, self.table_id, predicate, kinds)
-        also = f" AND NOT ({excluded.sql})" if excluded else ""
-        snapshots = self.db.table("ducklake_snapshot")
-        state, rows = self.db.fetch_batch(
-            [
-                Statement(
-                    f"SELECT (SELECT max(snapshot_id) FROM {snapshots}), "
-                    f"(SELECT count(*) FROM {snapshots} WHERE snapshot_id = ?)",
-                    (self.snapshot_id,),
-                ),
-                Statement(
-                    f"SELECT {DATA_COLUMNS}, {_NO_DELETE_FILE} {source.sql} "
-                    f"AND {plain.sql}{also} ORDER BY d.data_file_id",
-                    (*source.params, *plain.params, *(excluded.params if excluded else ())),
-                ),
-            ]
+        may = not_among(self.db, "d.data_file_id", excluded) if excluded else Statement("1 = 1")
+        query = Statement(
+            f"SELECT {DATA_COLUMNS} {source.sql} AND {plain.sql} AND {may.sql}",
+            (*source.params, *plain.params, *may.params),
         )
-        if tuple(map(int, state[0])) != (groups.latest, 1) and not self._still_there(groups):
-            return None
-        return [read_data_file(self.db, row, self.directory, 0) for row in rows]
+        return _Kept(query)
+
+    def _state_query(self) -> Statement:
+        """The newest snapshot, and whether ours is still there."""
+        snapshots = self.db.table("ducklake_snapshot")
+        return Statement(
+            f"SELECT {_STATE}, (SELECT max(snapshot_id) FROM {snapshots}), NULL, NULL, "
+            f"(SELECT count(*) FROM {snapshots} WHERE snapshot_id = ?), "
+            "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL",
+            (self.snapshot_id,),
+        )
 
     def _still_there(self, groups: PlainGroups) -> bool:
         """Whether later commits left the files as they were: compaction changes the past."""

@@ -154,8 +154,13 @@ class Database:
 
     def has_table(self, name: str) -> bool:
         """Whether the metadata database has that table."""
+        query = self.has_table_query(name)
+        return bool(self.fetch(query.sql, query.params))
+
+    def has_table_query(self, name: str) -> Statement:
+        """A query that has a row if the metadata database has that table."""
         where = (self.schema, name) if self.dialect.default_schema else (name,)
-        return bool(self.fetch(self.dialect.has_table_sql, where))
+        return Statement(self.dialect.has_table_sql, where)
 
     def can_inline(self, name: str, kind: DataType) -> bool:
         """Whether a column of that name and type can be kept in the metadata database."""

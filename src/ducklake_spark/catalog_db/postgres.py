@@ -77,6 +77,9 @@ class PostgresSession:
         mode = "on" if request.read_only else "off"
         self._connection.execute(
             "SET TIME ZONE 'UTC'; SET extra_float_digits = 1; SET bytea_output = 'hex'; "
+            # The catalog's tables have few indexes, and no statistics for a while: guesses of one
+            # row lead to joins that read a whole table again for each row of another.
+            "SET enable_nestloop = off; "
             f"SET default_transaction_read_only = {mode}"
         )
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from ducklake_spark.errors import DuckLakeError
-from ducklake_spark.operations.read import TableVersion, count_rows
+from ducklake_spark.operations.count_rows import count_rows
+from ducklake_spark.operations.read import TableVersion
 
 # What a SELECT may have besides its list and its FROM for the count to be the table's own.
 _ALLOWED = frozenset({"kind", "expressions", "from_", "from"})

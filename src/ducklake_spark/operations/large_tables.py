@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
-from ducklake_spark.catalog.plain_files import PlainFiles, PlainGroups
-from ducklake_spark.model.entities import DataFile
+from ducklake_spark.catalog.places import Places, load_with_places
+from ducklake_spark.catalog.plain_files import (
+    GROUP_COLUMNS,
+    PlainFiles,
+    PlainGroups,
+    read_groups,
+)
+from ducklake_spark.model.entities import DataFile, TableEntry
 from ducklake_spark.model.predicate import Constant
 from ducklake_spark.plan.history import SchemaHistory
 from ducklake_spark.plan.listing import Listing
@@ -33,15 +39,31 @@ class LargeTable:
         ]
 
 
-def load_large_table(plain: PlainFiles, history: SchemaHistory) -> LargeTable:
-    """Count the plain files of a table by the columns that it had when they were written."""
+def load_large_table(
+    plain: PlainFiles, history: SchemaHistory, table: TableEntry
+) -> tuple[LargeTable, Places]:
+    """Count the plain files of a table by the columns that it had when they were written.
+
+    With where the metadata database keeps rows and deletes of it, mostly by one statement.
+    """
     doubtful = (
         ()
         if history.is_plain
         else tuple(point for point in history.points if not history.is_exact_at(point))
     )
     plain = replace(plain, doubtful=doubtful)
-    return LargeTable(plain, plain.load_groups(history.points), history)
+    rows, places = _load_groups(plain, history, table)
+    if places.has_deletes:
+        plain = replace(plain, has_inlined_deletes=True)
+        rows, places = _load_groups(plain, history, table)
+    return LargeTable(plain, read_groups(rows, places.latest), history), places
+
+
+def _load_groups(
+    plain: PlainFiles, history: SchemaHistory, table: TableEntry
+) -> tuple[list[tuple[Any, ...]], Places]:
+    query = plain.groups_query(history.points)
+    return load_with_places(plain.db, table, query, GROUP_COLUMNS)
 
 
 def with_listings(

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ducklake_spark.catalog.file_totals import FileTotals, load_file_totals
-from ducklake_spark.catalog.files import load_files, load_name_mappings
-from ducklake_spark.catalog.inlined import InlinedRow, count_inlined_rows, load_inlined_rows
+from ducklake_spark.catalog.file_facts import FileFacts
+from ducklake_spark.catalog.files import (
+    FILE_COLUMNS,
+    files_query,
+    load_files,
+    load_name_mappings,
+    load_positions,
+    read_files,
+)
+from ducklake_spark.catalog.inlined import DatedTables, InlinedRow, load_inlined_rows
+from ducklake_spark.catalog.places import Places, load_with_places
 from ducklake_spark.catalog.plain_files import PlainFiles
 from ducklake_spark.catalog.state import CatalogState
+from ducklake_spark.catalog_db.connection import Statement
 from ducklake_spark.commit.local import (
     LocalState,
     as_data_files,
@@ -45,16 +55,23 @@ from ducklake_spark.spark.relation import FileChooser
 from ducklake_spark.spark.scan import scan
 from ducklake_spark.spark.tags import tag_types
 
+_MOST_REMEMBERED: Final = 2000
+"""Files and rows of a table that are kept for the next query."""
+
 
 @dataclass(frozen=True)
 class TableVersion:
-    """A table at a snapshot, with what the open transaction has added to it."""
+    """A table at a snapshot, with what the open transaction has added to it.
+
+    `is_newest` says that the statement that asks has just found no newer snapshot.
+    """
 
     lake: Lake
     table: TableEntry
     snapshot: Snapshot
     state: CatalogState
     local: LocalState | None = None
+    is_newest: bool = False
 
     @property
     def schema(self) -> SchemaEntry:
@@ -78,12 +95,19 @@ class Contents:
         inlined_deletes: (data file id, position) of rows that the catalog says are deleted.
         inlined: rows of the catalog; those of the open transaction come last.
         large: files besides `files`, not fetched because they are many.
+        facts: what queries have learnt of the committed files.
     """
 
     files: Sequence[DataFile]
     inlined_deletes: Sequence[tuple[int, int]]
     inlined: Sequence[InlinedRow]
     large: LargeTable | None = None
+    facts: FileFacts = field(default_factory=FileFacts)
+
+    @property
+    def size(self) -> int:
+        """How many entries it has in memory."""
+        return len(self.files) + len(self.inlined_deletes) + len(self.inlined)
 
 
 def read_table(
@@ -132,49 +156,17 @@ def _plan(version: TableVersion, contents: Contents) -> tuple[ScanPlan, FileChoo
     )
     lake, table, same = version.lake, version.table, _has_same_types(version)
     if large is None:
-        return plan, FileChoice(lake, table, files, same_types=same)
-    choose = LargeChoice(lake, table, large.plain, large.groups, files, same_types=same)
-    return with_listings(plan, large, files, choose), choose
-
-
-def count_rows(version: TableVersion) -> int | None:
-    """How many rows the table has, from the catalog alone; None when only the files can tell.
-
-    Files that were merged or deleted from more than once hold rows and deletes of several
-    snapshots: what an older snapshot sees of them stands in the files.
-    """
-    with version.lake.db.reading():
-        return _count_rows(version)
-
-
-def _count_rows(version: TableVersion) -> int | None:
-    totals = _file_totals(version)
-    newest = version.snapshot.snapshot_id == version.lake.latest().snapshot_id
-    if not newest and totals.with_history:
-        return None
-    total = totals.rows - totals.deleted
-    if version.table.table_id >= 0:
-        total += count_inlined_rows(
-            version.lake.db, version.table.table_id, version.snapshot.snapshot_id
-        )
-    if version.local is not None:
-        total += len(version.local.local_rows(version.table.table_id))
-        own = version.local.inline_deletes(version.table.table_id)
-        total -= len(own.rows) if own else 0
-    return total
-
-
-def _file_totals(version: TableVersion) -> FileTotals:
-    if version.table.table_id >= 0 and not _has_own_files(version):
-        return load_file_totals(
-            version.lake.db, version.table.table_id, version.snapshot.snapshot_id
-        )
-    files, deletes = load_files_of(version)
-    hidden = [file.delete_file.delete_count for file in files if file.delete_file]
-    merged = [file for file in files if file.delete_file or file.partial_max is not None]
-    return FileTotals(
-        sum(file.record_count for file in files), sum(hidden) + len(deletes), len(merged)
+        return plan, FileChoice(lake, table, files, same_types=same, facts=contents.facts)
+    choose = LargeChoice(
+        lake,
+        table,
+        large.plain,
+        large.groups,
+        files,
+        same_types=same,
+        facts=contents.facts,
     )
+    return with_listings(plan, large, files, choose), choose
 
 
 def _mappings(
@@ -271,30 +263,65 @@ def load_contents(version: TableVersion, *, lazily: bool = False) -> Contents:
     All of it is of one state of the catalog: a flush moves inlined rows and deletes into files of
     snapshots that are there already, and whoever asks before and after it misses them.
 
-    With `lazily` the files of a large table are only counted, as far as that is enough to plan.
+    With `lazily` the files of a large table are only counted, as far as that is enough to plan;
+    and what an earlier query has loaded is taken if no snapshot has been made since. Every commit
+    makes one, also those that change what older snapshots consist of.
     """
+    if not lazily or version.table.table_id < 0 or has_own_files(version):
+        with version.lake.db.reading():
+            files, deletes = load_files_of(version)
+            return Contents(files, deletes, _load_inlined(version))
+    if not version.is_newest or _has_own_rows(version):
+        with version.lake.db.reading():
+            return _load_lazily(version)[0]
+    memory, table = version.lake.contents, version.table
+    found = memory.find(table, version.snapshot)
+    if isinstance(found, Contents):
+        return found
     with version.lake.db.reading():
-        return _load_contents(version, lazily=lazily)
+        contents, places = _load_lazily(version)
+    if places.latest == version.snapshot.snapshot_id and contents.size <= _MOST_REMEMBERED:
+        memory.keep(table, version.snapshot, contents)
+    return contents
 
 
-def _load_contents(version: TableVersion, *, lazily: bool) -> Contents:
-    large = None
-    if lazily and version.table.table_id >= 0 and not _has_own_files(version):
-        files, deletes = _load_committed(version, at_most=MANY + 1)
-        if len(files) > MANY:
-            large = _load_large(version, has_inlined_deletes=bool(deletes))
-            files, deletes = large.plain.load_others() if large.groups.has_others else ([], [])
-    else:
-        files, deletes = load_files_of(version)
-    return Contents(files, deletes, _load_inlined(version), large)
+def _load_lazily(version: TableVersion) -> tuple[Contents, Places]:
+    """The files at once if they are few, which is expected unless they have been many before."""
+    table_id, many = version.table.table_id, version.lake.contents.many
+    if table_id not in many:
+        contents, places = _load_few(version)
+        if contents is not None:
+            return contents, places
+        many.add(table_id)
+    large, places = _load_large(version)
+    if large.groups.files + large.groups.others <= MANY:
+        many.discard(table_id)
+        return _load_lazily(version)
+    files, deletes = large.plain.load_others() if large.groups.others else ([], [])
+    return Contents(files, deletes, _load_inlined(version, places.inlined), large), places
 
 
-def _load_inlined(version: TableVersion) -> list[InlinedRow]:
+def _load_few(version: TableVersion) -> tuple[Contents | None, Places]:
+    """All files, or None if there are too many."""
+    db, table_id = version.lake.db, version.table.table_id
+    snapshot_id = version.snapshot.snapshot_id
+    query = files_query(db, table_id, snapshot_id)
+    some = Statement(f"{query.sql} ORDER BY d.data_file_id LIMIT {MANY + 1}", query.params)
+    rows, places = load_with_places(db, version.table, some, FILE_COLUMNS)
+    if len(rows) > MANY:
+        return None, places
+    positions = load_positions(db, table_id, snapshot_id) if rows and places.has_deletes else []
+    rows = sorted(rows, key=lambda row: int(row[0]))
+    files, deletes = read_files(db, rows, version.directory, positions)
+    return Contents(files, deletes, _load_inlined(version, places.inlined)), places
+
+
+def _load_inlined(version: TableVersion, tables: DatedTables | None = None) -> list[InlinedRow]:
     inlined: list[InlinedRow] = []
     if version.table.table_id >= 0:
         history = version.state.history(version.table.table_id)
         inlined = load_inlined_rows(
-            version.lake.db, version.table, history, version.snapshot.snapshot_id
+            version.lake.db, version.table, history, version.snapshot.snapshot_id, tables
         )
     if version.local is not None:
         deleted = version.local.inline_deletes(version.table.table_id)
@@ -305,7 +332,12 @@ def _load_inlined(version: TableVersion) -> list[InlinedRow]:
     return inlined
 
 
-def _has_own_files(version: TableVersion) -> bool:
+def _has_own_rows(version: TableVersion) -> bool:
+    local = version.local
+    return local is not None and bool(local.local_rows(version.table.table_id))
+
+
+def has_own_files(version: TableVersion) -> bool:
     """Whether the open transaction has added files to the table or deleted from some."""
     local, table_id = version.local, version.table.table_id
     return local is not None and bool(
@@ -316,30 +348,26 @@ def _has_own_files(version: TableVersion) -> bool:
     )
 
 
-def _load_committed(
-    version: TableVersion, at_most: int | None = None
-) -> tuple[list[DataFile], list[tuple[int, int]]]:
+def _load_committed(version: TableVersion) -> tuple[list[DataFile], list[tuple[int, int]]]:
     return load_files(
         version.lake.db,
         version.table.table_id,
         version.snapshot.snapshot_id,
         directory=version.directory,
-        at_most=at_most,
     )
 
 
-def _load_large(version: TableVersion, *, has_inlined_deletes: bool) -> LargeTable:
+def _load_large(version: TableVersion) -> tuple[LargeTable, Places]:
     plain = PlainFiles(
         version.lake.db,
         version.table.table_id,
         version.snapshot.snapshot_id,
         version.directory,
-        has_inlined_deletes=has_inlined_deletes,
     )
     history = load_history(
         version.table, lambda snapshot: _schema_at(version, snapshot), (), _changed_at(version)
     )
-    return load_large_table(plain, history)
+    return load_large_table(plain, history, version.table)
 
 
 def _inlined_frame(
