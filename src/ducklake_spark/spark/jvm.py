@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, TypeVar
 
 from py4j.protocol import Py4JJavaError
@@ -204,9 +204,21 @@ def java_type(spark: SparkSession, schema: StructType) -> Any:
 
 def frame_of(spark: SparkSession, logical_plan: Any) -> DataFrame:
     """The DataFrame of a logical plan."""
+    return _frame_in(_java_session(spark), spark, logical_plan)
+
+
+def with_settings(frame: DataFrame, settings: Mapping[str, str]) -> DataFrame:
+    """The same frame, which runs with settings of its own; the session's stay as they are."""
+    spark: SparkSession = frame.sparkSession
+    session = _java_session(spark).cloneSession()
+    for name, value in settings.items():
+        session.conf().set(name, value)
+    return _frame_in(session, spark, frame._jdf.queryExecution().analyzed())
+
+
+def _frame_in(java_session: Any, spark: SparkSession, logical_plan: Any) -> DataFrame:
     classic = jvm_of(spark).root.org.apache.spark.sql.classic
-    dataset = scala_object(classic, "Dataset").ofRows(_java_session(spark), logical_plan)
-    return DataFrame(dataset, spark)
+    return DataFrame(scala_object(classic, "Dataset").ofRows(java_session, logical_plan), spark)
 
 
 def bare_column(frame: DataFrame, name: str, shown: str) -> Column:

@@ -23,6 +23,7 @@ from ducklake_spark.parquet.storage import list_files, remove_file
 from ducklake_spark.parquet.write import is_of_job, write_batches
 from ducklake_spark.plan.layout import WriteLayout
 from ducklake_spark.spark.arrange import WriteSize, arrange
+from ducklake_spark.spark.arrow_batches import in_plain_batches
 from ducklake_spark.spark.failures import marked_errors, spark_failures
 from ducklake_spark.spark.jvm import unscaled_value
 
@@ -55,7 +56,10 @@ def write_files(
             arranged = arrange(df, layout, size=size)
             rows, decimals = _send_decimals_as_longs(arranged.rows)
             write = partial(_write_task, layout, job_id, decimals, arranged.keys)
-            found = rows.mapInArrow(write, _RESULT).collect()
+            written = rows.mapInArrow(write, _RESULT)
+            if size != "small":
+                written = in_plain_batches(written, rows.schema)
+            found = written.collect()
     except BaseException:
         remove_leftovers(layout.directory, job_id)
         raise
