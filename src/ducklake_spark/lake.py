@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
+from ducklake_spark.catalog.newest import load_newest
 from ducklake_spark.catalog.settings import (
     DEFAULT_INLINING_ROW_LIMIT,
     Settings,
@@ -24,8 +25,8 @@ from ducklake_spark.catalog_db.connection import Database
 from ducklake_spark.commit.base import BaseMemory
 from ducklake_spark.commit.options import OptionPlace
 from ducklake_spark.commit.retry import RetryPolicy
-from ducklake_spark.commit.transaction import Transaction
-from ducklake_spark.errors import DataFileError, ReadOnlyLake
+from ducklake_spark.commit.transaction import Held, Transaction
+from ducklake_spark.errors import CatalogLocked, DataFileError, ReadOnlyLake
 from ducklake_spark.model.entities import SchemaEntry, Snapshot, SortKey, TableEntry
 from ducklake_spark.model.paths import join, resolve
 from ducklake_spark.parquet.delete_files import restamp
@@ -89,10 +90,15 @@ class Lake:
     contents: Remembered = field(default_factory=Remembered)
     _states: OrderedDict[int, CatalogState] = field(default_factory=OrderedDict)
     _memory: BaseMemory = field(default_factory=BaseMemory)
+    _newest: Snapshot | None = None  # when it was last asked for
+    _held_settings: Settings | None = None  # read by the transaction that holds the database
 
     def latest(self) -> Snapshot:
         """The snapshot that a new transaction sees."""
-        return self.pinned or load_latest_snapshot(self.db)
+        if self.pinned is not None:
+            return self.pinned
+        self._newest = load_latest_snapshot(self.db, self._newest)
+        return self._newest
 
     def snapshot_at(
         self, *, version: int | None = None, timestamp: dt.datetime | None = None
@@ -116,9 +122,29 @@ class Lake:
         self._states.move_to_end(version)
         return self._states[version]
 
-    def begin(self, retry: RetryPolicy) -> Transaction:
-        """Start a transaction on what the lake shows now."""
-        snapshot = self.latest()
+    def begin(self, retry: RetryPolicy, *, hold: bool = False) -> Transaction:
+        """Start a transaction on what the lake shows now.
+
+        With `hold` it is begun inside the transaction of the metadata database that will commit
+        it, which saves reading the same things twice; see `Transaction`.
+        """
+        if hold:
+            with suppress(CatalogLocked):  # then it waits for its turn when it commits
+                return self._begin_held(retry)
+        return self._begin_at(self.latest(), retry)
+
+    def _begin_held(self, retry: RetryPolicy) -> Transaction:
+        with ExitStack() as scope:
+            scope.enter_context(self.db.transaction())
+            newest = load_newest(self.db, self._newest)
+            self._newest, self._held_settings = newest.snapshot, newest.settings
+            scope.callback(self._forget_settings)
+            self.state_at(newest.snapshot)
+            return self._begin_at(newest.snapshot, retry, Held(newest, scope.pop_all()))
+
+    def _begin_at(
+        self, snapshot: Snapshot, retry: RetryPolicy, held: Held | None = None
+    ) -> Transaction:
         return Transaction(
             self.db,
             self.state_at(snapshot),
@@ -128,7 +154,11 @@ class Lake:
             remember=self._remember,
             memory=self._memory,
             restamp=restamp,
+            held=held,
         )
+
+    def _forget_settings(self) -> None:
+        self._held_settings = None
 
     def _remember(self, state: CatalogState) -> None:
         """Keep the state that a commit of ours has made: it need not be loaded."""
@@ -138,7 +168,7 @@ class Lake:
 
     def settings(self) -> Settings:
         """The stored options as they are now, and those that the open transaction has set."""
-        stored = load_settings(self.db)
+        stored = self._held_settings or load_settings(self.db)
         return Settings({**stored.values, **self.pending}) if self.pending else stored
 
     def effective_inlining_limit(self, schema_id: int, table_id: int | None = None) -> int:

@@ -248,8 +248,11 @@ class Session:
             self._read = outer
 
     @contextmanager
-    def writing(self, lake: Lake, action: str) -> Iterator[Transaction]:
+    def writing(self, lake: Lake, action: str, *, hold: bool = False) -> Iterator[Transaction]:
         """The open transaction on the lake, or one that commits at the end of this change.
+
+        With `hold` the latter keeps others from the metadata database meanwhile, unless it lets
+        go of it: for changes that start no Spark.
 
         As in DuckDB, a statement that is refused before it runs (a name that is not there, say)
         leaves an open transaction as it was; one that fails while it runs ends it.
@@ -257,7 +260,7 @@ class Session:
         lake.check_writable(action)
         tx = self._open_transaction(lake)
         if tx is None:
-            with self._writing_alone(lake) as alone:
+            with self._writing_alone(lake, hold=hold) as alone:
                 yield alone
             return
         try:
@@ -269,8 +272,8 @@ class Session:
             raise
 
     @contextmanager
-    def _writing_alone(self, lake: Lake) -> Iterator[Transaction]:
-        tx = lake.begin(self.retry)
+    def _writing_alone(self, lake: Lake, *, hold: bool) -> Iterator[Transaction]:
+        tx = lake.begin(self.retry, hold=hold)
         outer, self._alone = self._alone, {lake.name.lower(): tx}  # what it reads is of one state
         try:
             yield tx

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ducklake_spark.catalog.newest import Newest, load_newest, newest_query, read_newest
 from ducklake_spark.catalog.snapshots import (
     changes_since_query,
-    latest_snapshot_query,
     read_snapshot,
     snapshot_query,
 )
 from ducklake_spark.catalog_db.connection import Database, Statement
-from ducklake_spark.errors import NotALake, TransactionConflict
+from ducklake_spark.errors import TransactionConflict
 from ducklake_spark.model.entities import Snapshot
 from ducklake_spark.model.stats import TableColumnStats
 
@@ -76,6 +76,7 @@ def load_base(
     deleted_from: Iterable[int] = (),
     sent: int | None = None,
     known: CommitBase | None = None,
+    newest: Newest | None = None,
 ) -> CommitBase:
     """Read what a commit needs, inside its transaction and after its turn has come.
 
@@ -89,45 +90,60 @@ def load_base(
         deleted_from: the tables of which files lose rows.
         sent: the number of a snapshot to look up, of an attempt whose outcome is unknown.
         known: the base as the last commit of this connection left it.
+        newest: the newest snapshot, if it has been read inside the open transaction already.
     """
     tables, losing = sorted(table_ids), sorted(deleted_from)
-    if known is not None and sent is None and _may_know(db, known, since, tables):
-        [rows] = db.fetch_batch([_newest_query(db)])
-        newest, requires_message = _read_newest(db, rows)
-        if newest == known.latest:
-            return replace(known, requires_message=requires_message)
+    if newest is None and not db.dialect.batches:
+        # Where all queries are one round trip, asking for this alone would make it two.
+        newest = load_newest(db, since)
+    if newest is not None and newest.snapshot == since and sent is None:
+        return _load_unchanged(db, newest, tables, known)
     queries = [
-        _newest_query(db),
+        newest_query(db, None),
         changes_since_query(db, since.snapshot_id),
         snapshot_query(db, -1 if sent is None else sent),
         *((_deleted_files_query(db, losing, since),) if losing else ()),
-        *(_table_queries(db, tables) if tables else ()),
+        *_table_queries(db, tables),
     ]
     latest, changes, found, *rest = db.fetch_batch(queries)
     deleted, of_tables = (rest[0], rest[1:]) if losing else ([], rest)
-    newest, requires_message = _read_newest(db, latest)
-    _check_unbroken(since.snapshot_id, newest.snapshot_id, [int(row[0]) for row in changes])
-    totals, columns, inlined = of_tables or ([], [], [])
-    return CommitBase(
-        newest,
-        tuple(row[1] for row in changes if row[1]),
-        read_snapshot(db, found[0]) if found else None,
-        {row[0]: TableTotals(*map(int, row[1:])) for row in totals},
-        _column_stats(db, columns),
-        {row[0]: str(row[1]) for row in inlined},
-        {row[0]: int(row[2]) for row in inlined if row[2] is not None},
-        frozenset(int(row[0]) for row in deleted),
-        requires_message,
-        frozenset(tables),
+    newest = read_newest(db, latest)
+    number = newest.snapshot.snapshot_id
+    _check_unbroken(since.snapshot_id, number, [int(row[0]) for row in changes])
+    return replace(
+        _base_of(db, newest, tables, of_tables),
+        others=tuple(row[1] for row in changes if row[1]),
+        sent=read_snapshot(db, found[0]) if found else None,
+        deleted_files=frozenset(int(row[0]) for row in deleted),
     )
 
 
-def _may_know(db: Database, known: CommitBase, since: Snapshot, tables: Sequence[int]) -> bool:
-    """Whether asking for the newest snapshot alone is likely to do, and saves anything.
+def _load_unchanged(
+    db: Database, newest: Newest, tables: Sequence[int], known: CommitBase | None
+) -> CommitBase:
+    """The base of a transaction that began at the newest snapshot: there is nobody to check."""
+    if known is not None and known.latest == newest.snapshot and known.tables.issuperset(tables):
+        return replace(known, requires_message=_requires_message(newest))
+    return _base_of(db, newest, tables, db.fetch_batch(_table_queries(db, tables)))
 
-    Where all queries are one round trip, asking for less of them first would make it two.
-    """
-    return not db.dialect.batches and known.latest == since and known.tables.issuperset(tables)
+
+def _base_of(
+    db: Database, newest: Newest, tables: Sequence[int], rows: Sequence[Sequence[tuple[Any, ...]]]
+) -> CommitBase:
+    totals, columns, inlined = rows or ([], [], [])
+    return CommitBase(
+        newest.snapshot,
+        totals={row[0]: TableTotals(*map(int, row[1:])) for row in totals},
+        column_stats=_column_stats(db, columns),
+        inlined_tables={row[0]: str(row[1]) for row in inlined},
+        inlined_since={row[0]: int(row[2]) for row in inlined if row[2] is not None},
+        requires_message=_requires_message(newest),
+        tables=frozenset(tables),
+    )
+
+
+def _requires_message(newest: Newest) -> bool:
+    return str(newest.settings.get("require_commit_message")).lower() == "true"
 
 
 def _check_unbroken(since: int, latest: int, found: Sequence[int]) -> None:
@@ -139,22 +155,6 @@ def _check_unbroken(since: int, latest: int, found: Sequence[int]) -> None:
             f"snapshots from there to {latest} have been removed - what they did is not known.",
             hint="start a new transaction and do the work again on what is there now.",
         )
-
-
-def _newest_query(db: Database) -> Statement:
-    """Asks for the newest snapshot, and whether commits have to be explained."""
-    return Statement(
-        f'SELECT s.*, (SELECT max("value") FROM {db.table("ducklake_metadata")} '
-        "WHERE \"key\" = 'require_commit_message' AND scope IS NULL) "
-        f"FROM ({latest_snapshot_query(db).sql}) s"
-    )
-
-
-def _read_newest(db: Database, rows: Sequence[tuple[Any, ...]]) -> tuple[Snapshot, bool]:
-    if not rows:
-        raise NotALake("The lake has no snapshot at all: its catalog is damaged.")
-    *snapshot, message = rows[0]
-    return read_snapshot(db, tuple(snapshot)), str(message).lower() == "true"
 
 
 def _deleted_files_query(db: Database, tables: Sequence[int], since: Snapshot) -> Statement:
@@ -173,6 +173,8 @@ def _deleted_files_query(db: Database, tables: Sequence[int], since: Snapshot) -
 
 
 def _table_queries(db: Database, tables: Sequence[int]) -> tuple[Statement, ...]:
+    if not tables:
+        return ()
     where = f"WHERE table_id IN ({', '.join('?' for _ in tables)})"
     ids = tuple(tables)
     return (

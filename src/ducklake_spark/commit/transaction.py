@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 
+from ducklake_spark.catalog.newest import Newest
 from ducklake_spark.catalog.state import CatalogState
 from ducklake_spark.catalog_db.connection import (
     CommitUncertain,
@@ -61,8 +62,24 @@ class CommitMessage:
     extra_info: str | None = None
 
 
+@dataclass(frozen=True)
+class Held:
+    """A transaction of the metadata database that is open already, and what was read in it."""
+
+    newest: Newest
+    scope: ExitStack
+
+
+class _LetGo(Exception):
+    """Ends a held transaction of the metadata database without a commit."""
+
+
 class Transaction:
-    """Pins a snapshot, stages changes, and commits them as the next snapshot or not at all."""
+    """Pins a snapshot, stages changes, and commits them as the next snapshot or not at all.
+
+    One that is `held` was begun inside the transaction of the metadata database that will commit
+    it: others wait or fail meanwhile, so it must be short, and start no Spark.
+    """
 
     def __init__(
         self,
@@ -75,6 +92,7 @@ class Transaction:
         restamp: Restamp,
         remember: Callable[[CatalogState], None] = lambda _: None,
         memory: BaseMemory | None = None,
+        held: Held | None = None,
     ) -> None:
         self.db = db
         self.snapshot = snapshot
@@ -88,6 +106,7 @@ class Transaction:
         self._next_base: CommitBase | None = None
         self._overtaken = False  # whether others have committed since this transaction began
         self._restamp = restamp
+        self._held = held
         self._written: list[str] = []
         self._doubtful: list[Snapshot] = []  # of attempts whose outcome is not known
 
@@ -115,6 +134,13 @@ class Transaction:
         self._written += [written.path for written in files.values() if written is not None]
         self.local.delete_own(table_id, files, rows)
 
+    def let_go(self) -> None:
+        """Leave the metadata database to others until the commit: what follows may take long."""
+        held, self._held = self._held, None
+        if held is not None:
+            with suppress(_LetGo), held.scope:
+                raise _LetGo
+
     @contextmanager
     def statement(self) -> Iterator[None]:
         """A statement happens as a whole: one that fails leaves nothing staged, and no file."""
@@ -139,6 +165,7 @@ class Transaction:
             CommitUncertain: the catalog was lost while it committed, and did not come back.
         """
         if not self.has_changes:
+            self.let_go()
             self._forget_unused_files()
             self._commit_options()
             return None
@@ -168,6 +195,7 @@ class Transaction:
 
     def rollback(self) -> None:
         """Give up: the files written for this transaction are removed."""
+        self.let_go()
         self._remove_files(self._written)
         self._written = []
         self.options.clear()
@@ -177,9 +205,11 @@ class Transaction:
         failure: CatalogError | None = None
         for _ in self._retry.attempts():
             snapshot = None
+            held, self._held = self._held, None  # it serves for the first attempt only
+            turn: AbstractContextManager[object] = held.scope if held else self.db.transaction()
             try:
-                with self.db.transaction():
-                    snapshot = self._write_snapshot()
+                with turn:
+                    snapshot = self._write_snapshot(held.newest if held else None)
             except (SnapshotTaken, CatalogLocked) as error:
                 failure = error
             except CatalogUnreachable as error:
@@ -205,7 +235,7 @@ class Transaction:
             hint="try again, or raise the setting ducklake_max_retry_count.",
         ) from failure
 
-    def _write_snapshot(self) -> Snapshot:
+    def _write_snapshot(self, newest: Newest | None) -> Snapshot:
         doubtful = self._doubtful
         base = load_base(
             self.db,
@@ -214,6 +244,7 @@ class Transaction:
             deleted_from=_tables_deleted_from(self.local.changes),
             sent=doubtful[0].snapshot_id if doubtful else None,
             known=self._memory.base,
+            newest=newest,
         )
         if base.sent is not None:
             if base.sent in doubtful:

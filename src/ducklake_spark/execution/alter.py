@@ -128,6 +128,7 @@ def set_not_null(con: Connection, s: st.SetNotNull) -> RowSet:
     with _altering(con, s.table, if_exists=s.if_exists) as found:
         if found:
             lake, tx, _, table = found
+            tx.let_go()  # it may have to look at the rows
             alter.set_not_null(
                 lake, tx, table, s.path, not_null=s.not_null, spark=lambda: con.spark
             )
@@ -141,7 +142,7 @@ Found = tuple[Lake, Transaction, SchemaEntry, TableEntry]
 def _altering(con: Connection, parts: st.Parts, *, if_exists: bool) -> Iterator[Found | None]:
     """The table to change, inside a transaction; None when it may be missing and is."""
     lake, schema_name, name = con.place(parts)
-    with con.writing(lake, f'alter table "{name}"') as tx:
+    with con.writing(lake, f'alter table "{name}"', hold=True) as tx:
         schema = con.schema_entry(lake, tx, schema_name)
         table = tx.local.find_table(schema.schema_id, name)
         if table is None and tx.local.find_view(schema.schema_id, name) is not None:

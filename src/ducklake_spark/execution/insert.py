@@ -45,7 +45,8 @@ _COUNT = (("Count", "BIGINT"),)
 def insert(con: Connection, s: st.Insert) -> RowSet:
     """INSERT INTO: returns how many rows were added."""
     lake, schema, name = con.place(s.table)
-    with con.writing(lake, f'insert into table "{name}"') as tx:
+    may_be_constants = not s.overwrite and isinstance(s.source, exp.Values)
+    with con.writing(lake, f'insert into table "{name}"', hold=may_be_constants) as tx:
         entry = con.schema_entry(lake, tx, schema)
         if tx.local.find_view(entry.schema_id, name) is not None:
             raise InvalidInput(f'Cannot insert into "{name}": it is a view, not a table.')
@@ -54,6 +55,7 @@ def insert(con: Connection, s: st.Insert) -> RowSet:
         if constants is not None and append_rows(lake, tx, table, constants):
             count = len(constants)
         else:
+            tx.let_go()
             with spark_failures(f'insert into table "{name}"'):
                 frame = _source(con, s, table)
             if s.overwrite:

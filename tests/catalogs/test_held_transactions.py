@@ -1,0 +1,124 @@
+"""Statements that start no Spark hold the metadata database from their first read to the commit."""
+
+from __future__ import annotations
+
+import pytest
+
+import ducklake_spark
+from ducklake_spark.errors import NotFound, NotNullViolation
+from support.writing import Writer, open_session
+
+
+@pytest.fixture
+def con(location):
+    con = ducklake_spark.connect(location.uri, alias="lake", data_path=location.data_path)
+    con.sql("CREATE TABLE t (id BIGINT, name VARCHAR)")
+    con.sql("INSERT INTO t VALUES (1, 'one')")
+    yield con
+    con.close()
+
+
+def traced(con, *texts: str) -> list[str]:
+    db = con.current_lake().db
+    db.trace = []
+    for text in texts:
+        con.sql(text)
+    statements, db.trace = db.trace, None
+    return statements
+
+
+def count(location) -> int:
+    session = open_session(location)
+    try:
+        return Writer(session).count()
+    finally:
+        session.close_lakes()
+
+
+def test_a_one_row_insert_reads_once_inside_its_own_transaction(con):
+    con.sql("INSERT INTO t VALUES (2, 'two')")
+    statements = traced(con, "INSERT INTO t VALUES (2, 'two')")
+    assert len([sql for sql in statements if " FROM " in sql]) == 1
+    assert statements[0].startswith("BEGIN")
+
+
+@pytest.mark.parametrize("catalog_kind", ["postgres"])
+def test_a_one_row_insert_and_an_alter_take_two_round_trips(con):
+    con.sql("INSERT INTO t VALUES (2, 'two')")
+    db = con.current_lake().db
+    for text in ("INSERT INTO t VALUES (3, 'three')", "ALTER TABLE t ADD COLUMN c INTEGER"):
+        before = db.round_trips
+        con.sql(text)
+        assert db.round_trips - before == 2, text
+
+
+def test_what_others_did_meanwhile_is_seen(con, location):
+    other = open_session(location)
+    Writer(other).insert(5, 6)
+    con.sql("INSERT INTO t VALUES (2, 'two')")
+    con.sql("ALTER TABLE t ADD COLUMN c INTEGER")
+    con.sql("INSERT INTO t VALUES (3, 'three', 3)")
+    assert Writer(other).count() == 5
+    other.close_lakes()
+
+
+def test_a_refused_statement_lets_go_of_the_database(con, location):
+    con.sql("CREATE TABLE strict (id BIGINT NOT NULL)")
+    for text, error in (
+        ("INSERT INTO missing VALUES (1)", NotFound),
+        ("INSERT INTO strict VALUES (NULL)", NotNullViolation),
+        ("ALTER TABLE t DROP COLUMN missing", NotFound),
+    ):
+        with pytest.raises(error):
+            con.sql(text)
+        other = open_session(location)
+        Writer(other).insert(7)
+        other.close_lakes()
+    con.sql("INSERT INTO t VALUES (2, 'two')")
+    assert count(location) == 5
+
+
+def test_a_statement_that_changes_nothing_lets_go_of_the_database(con, location):
+    con.sql("ALTER TABLE IF EXISTS missing ADD COLUMN c INTEGER")
+    con.sql("ALTER TABLE t ADD COLUMN IF NOT EXISTS name VARCHAR")
+    other = open_session(location)
+    Writer(other).insert(7)
+    other.close_lakes()
+    assert count(location) == 2
+
+
+def test_a_taken_snapshot_is_retried_with_what_is_there_then(con, location):
+    """Those who do not wait in our line, as DuckDB, may be first all the same."""
+    db = con.current_lake().db
+    other = open_session(location)
+
+    class Overtaken(list):
+        done = False
+
+        def append(self, sql: str) -> None:
+            if not self.done and sql.startswith("INSERT") and 'snapshot"' in sql:
+                self.done = True
+                db._session.run("ROLLBACK", ())
+                Writer(other).insert(8, 9)
+                from ducklake_spark.catalog_db.connection import SnapshotTaken
+
+                raise SnapshotTaken("taken")
+
+    db.trace = Overtaken()
+    con.sql("INSERT INTO t VALUES (2, 'two')")
+    db.trace = None
+    other.close_lakes()
+    assert count(location) == 4
+    rows = db.fetch(f"SELECT snapshot_id FROM {db.table('ducklake_snapshot')}")
+    numbers = [number for (number,) in rows]
+    assert sorted(numbers) == list(range(max(numbers) + 1))
+
+
+def test_options_are_read_anew_for_every_statement(con, location):
+    other = ducklake_spark.connect(location.uri, alias="lake", data_path=location.data_path)
+    con.sql("INSERT INTO t VALUES (2, 'two')")
+    other.sql("CALL lake.set_option('require_commit_message', true)")
+    with pytest.raises(ducklake_spark.errors.InvalidInput, match="Commit information"):
+        con.sql("INSERT INTO t VALUES (3, 'three')")
+    other.close()
+    assert count(location) == 2
