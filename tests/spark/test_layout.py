@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 import ducklake_spark
-from ducklake_spark.errors import DataFileError, InvalidInput
+from ducklake_spark.errors import DataFileError, InvalidInput, NotNullViolation
 from support.rows import same_rows
 
 pytestmark = pytest.mark.spark
@@ -43,6 +43,58 @@ def test_each_partition_is_one_file_when_rows_are_shuffled(con, tmp_path):
     con.append("t", unknown)
     assert files_of(tmp_path, "t") == [f"s=k{k}/bucket={b}" for k in range(5) for b in range(2)]
     assert con.sql("SELECT count(*), sum(n) FROM t WHERE s = 'k3'").collect()[0][0] == 8000
+
+
+def local_files(spark) -> set[Path]:
+    return set(Path(spark.conf.get("spark.local.dir")).glob("ducklake-exchange-*"))
+
+
+def test_rows_of_every_type_find_their_partition(con, spark, tmp_path):
+    con.sql(
+        "CREATE TABLE t (n BIGINT, d DECIMAL(9,2), f DOUBLE, b BLOB, l STRUCT(x INTEGER[]), "
+        "at TIMESTAMP, ok BOOLEAN) PARTITIONED BY (d, f, b, day(at), ok)"
+    )
+    rows = spark.range(0, 60_000, 1, 3).selectExpr(
+        "id AS n",
+        "CAST(IF(id % 7 = 0, NULL, id % 3 + 0.25) AS DECIMAL(9,2)) AS d",
+        "CASE id % 3 WHEN 0 THEN double('NaN') WHEN 1 THEN 0.0D ELSE -0.0D END AS f",
+        "CAST(concat('x', id % 2) AS BINARY) AS b",
+        "named_struct('x', array(CAST(id AS INT), NULL)) AS l",
+        "CAST(timestamp_micros((id % 2 - 1) * 86400000000) AS TIMESTAMP_NTZ) AS at",
+        "IF(id % 5 = 0, NULL, id % 2 = 0) AS ok",
+    )
+    con.append("t", spark.createDataFrame(rows.rdd, rows.schema))
+    folders = files_of(tmp_path, "t")
+    assert len(folders) == len(set(folders))  # -0.0 and 0.0 are one value
+    read = con.sql("SELECT n, d, f, b, l, at, ok FROM t ORDER BY n").collect()
+    assert same_rows([tuple(r) for r in read], [tuple(r) for r in rows.orderBy("n").collect()])
+    narrow = con.sql("SELECT count(*) FROM t WHERE d IS NULL AND ok IS NULL AND b = 'x1'::BLOB")
+    assert narrow.collect()[0][0] == len(
+        [i for i in range(60_000) if i % 7 == 0 and i % 5 == 0 and i % 2 == 1]
+    )
+    assert local_files(spark) == set()
+
+
+def test_a_partitioned_write_that_fails_leaves_nothing(con, spark, tmp_path):
+    con.sql("CREATE TABLE t (n BIGINT, s VARCHAR NOT NULL) PARTITIONED BY (bucket(4, n))")
+    rows = spark.range(0, 40_000, 1, 2).selectExpr("id AS n", "IF(id = 39999, NULL, 'x') AS s")
+    with pytest.raises(NotNullViolation, match=r"t\.s"):
+        con.append("t", spark.createDataFrame(rows.rdd, rows.schema))
+    assert files_of(tmp_path, "t") == []
+    assert local_files(spark) == set()
+
+
+def test_each_partition_is_one_sorted_file_when_the_table_is_sorted_too(con, spark, tmp_path):
+    con.sql("CREATE TABLE t (n BIGINT, s VARCHAR) PARTITIONED BY (s)")
+    con.sql("ALTER TABLE t SET SORTED BY (n DESC)")
+    rows = spark.range(0, 40_000, 1, 4).selectExpr(
+        "(id * 7919) % 40000 AS n", "concat('k', id % 5) AS s"
+    )
+    con.append("t", spark.createDataFrame(rows.rdd, rows.schema))
+    assert files_of(tmp_path, "t") == [f"s=k{k}" for k in range(5)]
+    placed = [r[0] for r in con.sql("SELECT n FROM t WHERE s = 'k2' ORDER BY rowid").collect()]
+    assert placed == sorted(placed, reverse=True)
+    assert len(placed) == 8000
 
 
 def test_files_of_a_sorted_table_do_not_overlap_when_there_are_several(con, spark):

@@ -38,7 +38,7 @@ def write_partitions(
         task_id: as for `write_batches`.
     """
     writer = TaskWriter(layout, job_id, task_id)
-    folders = _Folders(layout)
+    folders = Folders(layout)
     series: FileSeries | None = None
     current: tuple[str | None, ...] = ()
     try:
@@ -84,7 +84,7 @@ def _changes(column: Any) -> list[int]:
     return [int(index) for index in pc.indices_nonzero(differs).to_pylist()]
 
 
-class _Folders:
+class Folders:
     """The texts of partition values, and the folders for them."""
 
     def __init__(self, layout: WriteLayout) -> None:
@@ -105,6 +105,7 @@ class _Folders:
         return tuple(map(key_text, scalars, self._kinds))
 
     def path(self, values: Sequence[str | None]) -> str:
+        """Where rows with these values go, below the table's directory."""
         return hive_path(self._names, values) if self._hive else ""
 
 

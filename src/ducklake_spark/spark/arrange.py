@@ -14,7 +14,7 @@ from ducklake_spark.spark.cluster import z_order
 from ducklake_spark.spark.partitioning import partition_columns
 
 WriteSize = Literal["small", "large", "unknown"]
-_TASKS_PER_CORE = 8
+TASKS_PER_CORE = 8
 _ADAPTIVE = "spark.sql.adaptive.enabled"
 
 
@@ -35,17 +35,14 @@ def arrange(df: DataFrame, layout: WriteLayout, *, size: WriteSize) -> Arranged:
     one that nobody knows the size of, Spark puts small pieces together while it runs.
     """
     small = size == "small"
-    width = len(df.columns)
-    names = [f"c{i}" for i in range(width)]
-    rows, orders = _with_sort_values(df, layout, names)
-    keys = partition_columns(rows, layout)
+    keyed, orders = _with_keys(df, layout)
+    rows, keys = keyed.rows, keyed.keys
+    names = [f"c{i}" for i in range(len(df.columns))]
+    key_names = [f"k{i}" for i in range(len(keys))]
     if not keys and not orders:
         if size == "unknown" and rows.sparkSession.conf.get(_ADAPTIVE) == "true":
             return Arranged(_put_together(rows))
         return Arranged(rows.coalesce(1) if small else rows)
-    key_names = [f"k{i}" for i in range(len(keys))]
-    pairs = zip(keys, key_names, strict=True)
-    rows = rows.select("*", *(key.alias(name) for key, name in pairs))
     by = [_ordered(F.col(f"s{i}"), order) for i, order in enumerate(orders)]
     if small:
         rows = rows.coalesce(1).sortWithinPartitions(*key_names, *by)
@@ -54,7 +51,24 @@ def arrange(df: DataFrame, layout: WriteLayout, *, size: WriteSize) -> Arranged:
         rows = divided.sortWithinPartitions(_together(key_names), *by)
     else:
         rows = rows.orderBy(*by)
-    return Arranged(rows.select(*names, *key_names), tuple(range(width, width + len(keys))))
+    return Arranged(rows.select(*names, *key_names), keys)
+
+
+def with_keys(df: DataFrame, layout: WriteLayout) -> Arranged:
+    """The rows as they come, with their keys: for whoever brings them into order itself."""
+    keyed, orders = _with_keys(df, layout)
+    if orders:
+        message = "rows that are sorted have to be arranged"
+        raise ValueError(message)
+    return keyed
+
+
+def _with_keys(df: DataFrame, layout: WriteLayout) -> tuple[Arranged, list[SortOrder]]:
+    """The rows with their keys, between them what they are sorted by; and that order."""
+    width = len(df.columns)
+    rows, orders = _with_sort_values(df, layout, [f"c{i}" for i in range(width)])
+    keys = [key.alias(f"k{i}") for i, key in enumerate(partition_columns(rows, layout))]
+    return Arranged(rows.select("*", *keys), tuple(range(width, width + len(keys)))), orders
 
 
 def _divided(rows: DataFrame, keys: list[str]) -> DataFrame:
@@ -63,7 +77,7 @@ def _divided(rows: DataFrame, keys: list[str]) -> DataFrame:
     Where Spark would make many tasks itself, it is left to put small ones together.
     """
     spark = rows.sparkSession
-    wanted = _TASKS_PER_CORE * spark.sparkContext.defaultParallelism
+    wanted = TASKS_PER_CORE * spark.sparkContext.defaultParallelism
     if int(spark.conf.get("spark.sql.shuffle.partitions") or wanted) >= wanted:
         return rows.repartition(*keys)
     return rows.repartition(wanted, *keys)

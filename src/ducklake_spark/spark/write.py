@@ -13,17 +13,24 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import DecimalType
 
 from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.model.written import WrittenFile
-from ducklake_spark.parquet.partitioned import write_partitions
+from ducklake_spark.parquet.partitioned import Folders, write_partitions
 from ducklake_spark.parquet.storage import list_files, remove_file
 from ducklake_spark.parquet.write import is_of_job, write_batches
 from ducklake_spark.plan.layout import WriteLayout
-from ducklake_spark.spark.arrange import WriteSize, arrange
+from ducklake_spark.spark.arrange import (
+    TASKS_PER_CORE,
+    Arranged,
+    WriteSize,
+    arrange,
+    with_keys,
+)
 from ducklake_spark.spark.arrow_batches import in_plain_batches
+from ducklake_spark.spark.exchange import exchange, shares_a_disk
 from ducklake_spark.spark.failures import marked_errors, spark_failures
 from ducklake_spark.spark.jvm import unscaled_value
 
@@ -53,13 +60,10 @@ def write_files(
     try:
         with spark_failures(f'write to table "{layout.table_name}"'):
             size = "small" if one_task else _write_size(df, layout, selected=selected)
-            arranged = arrange(df, layout, size=size)
-            rows, decimals = _send_decimals_as_longs(arranged.rows)
-            write = partial(_write_task, layout, job_id, decimals, arranged.keys)
-            written = rows.mapInArrow(write, _RESULT)
-            if size != "small":
-                written = in_plain_batches(written, rows.schema)
-            found = written.collect()
+            if _is_exchanged(df, layout, size):
+                found = _run_exchange(df, layout, job_id)
+            else:
+                found = _run(arrange(df, layout, size=size), layout, job_id, size)
     except BaseException:
         remove_leftovers(layout.directory, job_id)
         raise
@@ -67,6 +71,38 @@ def write_files(
     files = [pickle.loads(row["file"]) for row in found]  # noqa: S301 - made by our own tasks
     # Tasks hold partitions in no order; of one partition the files stay in theirs.
     return sorted(files, key=_partition_place) if layout.partition else files
+
+
+def _run(arranged: Arranged, layout: WriteLayout, job_id: str, size: WriteSize) -> list[Row]:
+    rows, decimals = _send_decimals_as_longs(arranged.rows)
+    write = partial(_write_task, layout, job_id, arranged.keys)
+    scale = partial(_scaled, decimals)
+    written = rows.mapInArrow(lambda batches: write(map(scale, batches)), _RESULT)
+    return (written if size == "small" else in_plain_batches(written, rows.schema)).collect()
+
+
+def _is_exchanged(df: DataFrame, layout: WriteLayout, size: WriteSize) -> bool:
+    """Whether tasks bring the rows of each partition together, instead of Spark.
+
+    Rows that are sorted too are left to Spark, which spills what does not fit into memory.
+    """
+    divided = layout.partition is not None and not layout.is_ordered and size != "small"
+    return divided and shares_a_disk(df.sparkSession)
+
+
+def _run_exchange(df: DataFrame, layout: WriteLayout, job_id: str) -> list[Row]:
+    spark = df.sparkSession
+    keyed = with_keys(df, layout)
+    rows, decimals = _send_decimals_as_longs(keyed.rows)
+    return exchange(
+        rows,
+        keyed.keys,
+        prepare=partial(_scaled, decimals),
+        values_of=Folders(layout).values,
+        write=partial(_write_task, layout, job_id, keyed.keys),
+        result=_RESULT,
+        tasks=TASKS_PER_CORE * spark.sparkContext.defaultParallelism,
+    )
 
 
 def _write_size(df: DataFrame, layout: WriteLayout, *, selected: bool) -> WriteSize:
@@ -110,8 +146,10 @@ def _send_decimals_as_longs(rows: DataFrame) -> tuple[DataFrame, Decimals]:
     return (rows.select(*columns), decimals) if decimals else (rows, decimals)
 
 
-def _scaled(batch: Any, decimals: Decimals) -> Any:
+def _scaled(decimals: Decimals, batch: Any) -> Any:
     """The batch with its integers as the decimals that they stand for; nothing is copied. Task."""
+    if not decimals:
+        return batch
     arrays = batch.columns
     for index, (precision, scale) in decimals.items():
         longs = arrays[index]
@@ -126,21 +164,17 @@ def _scaled(batch: Any, decimals: Decimals) -> Any:
 
 
 def _write_task(
-    layout: WriteLayout,
-    job_id: str,
-    decimals: Decimals,
-    keys: tuple[int, ...],
-    batches: Iterable[Any],
+    layout: WriteLayout, job_id: str, keys: tuple[int, ...], batches: Iterable[Any]
 ) -> Iterator[Any]:
     """Write the rows of one task, give one row for each file. Task."""
     context = TaskContext.get()
     partition, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
     with marked_errors():
-        scaled = (_scaled(batch, decimals) if decimals else batch for batch in batches)
+        rows = iter(batches)
         files = (
-            write_partitions(scaled, layout, keys, job_id, task_id=attempt)
+            write_partitions(rows, layout, keys, job_id, task_id=attempt)
             if layout.partition
-            else write_batches(scaled, layout, job_id, task_id=attempt)
+            else write_batches(rows, layout, job_id, task_id=attempt)
         )
         for sequence, file in enumerate(files):
             yield pa.RecordBatch.from_arrays(
