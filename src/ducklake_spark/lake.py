@@ -25,7 +25,7 @@ from ducklake_spark.catalog_db.connection import Database
 from ducklake_spark.commit.base import BaseMemory
 from ducklake_spark.commit.options import OptionPlace
 from ducklake_spark.commit.retry import RetryPolicy
-from ducklake_spark.commit.transaction import Held, Transaction
+from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import CatalogLocked, DataFileError, ReadOnlyLake
 from ducklake_spark.model.entities import SchemaEntry, Snapshot, SortKey, TableEntry
 from ducklake_spark.model.paths import join, resolve
@@ -126,7 +126,7 @@ class Lake:
         """Start a transaction on what the lake shows now.
 
         With `hold` it is begun inside the transaction of the metadata database that will commit
-        it, which saves reading the same things twice; see `Transaction`.
+        it, which saves reading the same things twice; see `Transaction.hold`.
         """
         if hold:
             with suppress(CatalogLocked):  # then it waits for its turn when it commits
@@ -139,12 +139,11 @@ class Lake:
             newest = load_newest(self.db, self._newest)
             self._newest, self._held_settings = newest.snapshot, newest.settings
             scope.callback(self._forget_settings)
-            self.state_at(newest.snapshot)
-            return self._begin_at(newest.snapshot, retry, Held(newest, scope.pop_all()))
+            tx = self._begin_at(newest.snapshot, retry)
+            tx.hold(newest, scope.pop_all())
+            return tx
 
-    def _begin_at(
-        self, snapshot: Snapshot, retry: RetryPolicy, held: Held | None = None
-    ) -> Transaction:
+    def _begin_at(self, snapshot: Snapshot, retry: RetryPolicy) -> Transaction:
         return Transaction(
             self.db,
             self.state_at(snapshot),
@@ -154,7 +153,6 @@ class Lake:
             remember=self._remember,
             memory=self._memory,
             restamp=restamp,
-            held=held,
         )
 
     def _forget_settings(self) -> None:

@@ -63,7 +63,7 @@ class CommitMessage:
 
 
 @dataclass(frozen=True)
-class Held:
+class _Held:
     """A transaction of the metadata database that is open already, and what was read in it."""
 
     newest: Newest
@@ -77,8 +77,6 @@ class _LetGo(Exception):
 class Transaction:
     """Pins a snapshot, stages changes, and commits them as the next snapshot or not at all.
 
-    One that is `held` was begun inside the transaction of the metadata database that will commit
-    it: others wait or fail meanwhile, so it must be short, and start no Spark.
     """
 
     def __init__(
@@ -92,7 +90,6 @@ class Transaction:
         restamp: Restamp,
         remember: Callable[[CatalogState], None] = lambda _: None,
         memory: BaseMemory | None = None,
-        held: Held | None = None,
     ) -> None:
         self.db = db
         self.snapshot = snapshot
@@ -106,7 +103,7 @@ class Transaction:
         self._next_base: CommitBase | None = None
         self._overtaken = False  # whether others have committed since this transaction began
         self._restamp = restamp
-        self._held = held
+        self._held: _Held | None = None
         self._written: list[str] = []
         self._doubtful: list[Snapshot] = []  # of attempts whose outcome is not known
 
@@ -133,6 +130,18 @@ class Transaction:
         """
         self._written += [written.path for written in files.values() if written is not None]
         self.local.delete_own(table_id, files, rows)
+
+    def hold(self, newest: Newest, scope: ExitStack) -> None:
+        """Take over the transaction of the metadata database in which this one was begun.
+
+        The first attempt to commit is made in it. Others wait or fail meanwhile, so it must not
+        take long, and start no Spark, which may ask the database from another thread.
+
+        Args:
+            newest: what was read in it.
+            scope: leaving it commits, or rolls back on an error.
+        """
+        self._held = _Held(newest, scope)
 
     def let_go(self) -> None:
         """Leave the metadata database to others until the commit: what follows may take long."""
