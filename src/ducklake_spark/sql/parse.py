@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, Literal, TypeVar
 
-from sqlglot import exp
+from sqlglot import exp, parser
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
@@ -28,8 +29,20 @@ def parse(text: str, dialect: Literal["duckdb", "spark"] = "duckdb") -> list[st.
         SqlSyntaxError: with line, column and the line of the text.
         NotSupported: for forms that DuckLake refuses, with its reason.
     """
+    _check_parser()
     reading = _DIALECTS[dialect]()
     return [_parse_one(tokens, text, reading) for tokens in _split(text, reading)]
+
+
+@lru_cache(maxsize=1)
+def _check_parser() -> None:
+    if not str(parser.__file__).endswith(".py"):
+        raise NotSupported(
+            "Cannot read SQL: sqlglot is installed with its compiled modules, which other "
+            "packages cannot extend.",
+            hint="remove them: pip uninstall sqlglotc sqlglotrs, then pip install --force-reinstall"
+            " --no-deps sqlglot.",
+        )
 
 
 def parse_query(text: str, dialect: Literal["duckdb", "spark"] = "duckdb") -> exp.Expr:
