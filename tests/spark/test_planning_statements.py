@@ -48,7 +48,8 @@ def asked(con):
 
 
 def is_frame(sql: str) -> bool:
-    newest = sql.startswith("SELECT snapshot_id, snapshot_time") and "max(snapshot_id)" in sql
+    asks = sql.startswith("SELECT snapshot_id, snapshot_time")
+    newest = asks and ("max(snapshot_id)" in sql or sql.endswith("WHERE snapshot_id >= ?"))
     return newest or sql.startswith(("BEGIN", "COMMIT"))
 
 

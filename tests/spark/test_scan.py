@@ -6,11 +6,13 @@ import datetime as dt
 import decimal
 import functools
 import math
+import re
 import uuid
 from pathlib import Path
 
 import pytest
 
+from ducklake_spark.errors import CorruptDataFile
 from ducklake_spark.model.predicate import And, Comparison, In, IsNull
 from ducklake_spark.spark.jvm import original_error
 from ducklake_spark.spark.relation import explain_scans
@@ -356,12 +358,61 @@ def test_deletes_in_the_catalog_hide_rows_too(spark, lake):
     assert rows(scanned.frame.where("i < 4")) == [(3,)]
 
 
-def test_a_delete_join_is_shuffled_when_the_deletes_are_many(spark, lake, monkeypatch):
-    monkeypatch.setattr("ducklake_spark.spark.deletes.BROADCAST_DELETES", 5)
-    write(lake, "CREATE TABLE t AS SELECT i FROM range(100) r(i)", "DELETE FROM t WHERE i % 9 = 0")
+@pytest.mark.parametrize(
+    ("way", "limits"),
+    [
+        ("invoke", {}),
+        ("BroadcastHashJoin", {"BITS_DELETES": 5}),
+        ("SortMergeJoin", {"BITS_DELETES": 5, "BROADCAST_DELETES": 5}),
+    ],
+)
+def test_deletes_are_hidden_in_the_way_that_their_number_allows(
+    spark, lake, monkeypatch, way, limits
+):
+    for name, limit in limits.items():
+        monkeypatch.setattr(f"ducklake_spark.spark.deletes.{name}", limit)
+    write(
+        lake,
+        "CREATE TABLE t AS SELECT i FROM range(100) r(i)",
+        "DELETE FROM t WHERE i % 9 = 0",
+        "INSERT INTO t SELECT i FROM range(100, 120) r(i)",
+        "INSERT INTO t SELECT i FROM range(200, 300) r(i)",
+        "DELETE FROM t WHERE i % 7 = 0",
+    )
+    write(lake, "DELETE FROM t WHERE i IN (1, 299)", inline=10)
     frame = scan_table(spark, lake, "t").frame
-    assert "SortMergeJoin" in explained(frame)
+    assert way in explained(frame)
     assert rows(frame) == expected(lake, "FROM t")
+    assert rows(frame.where("i > 250")) == expected(lake, "FROM t WHERE i > 250")
+    for version in range(1, 7):
+        shown = scan_table(spark, lake, "t", version=version, virtual=("rowid",)).frame
+        assert rows(shown) == expected(lake, f"SELECT i, rowid FROM t AT (VERSION => {version})")
+
+
+def test_bits_of_deletes_are_sent_once_for_as_long_as_they_do_not_change(spark, lake):
+    write(
+        lake,
+        "CREATE TABLE t AS SELECT i FROM range(100) r(i)",
+        "DELETE FROM t WHERE i % 9 = 0",
+    )
+
+    def number():
+        return re.search(r"Broadcast\((\d+)\)", explained(scan_table(spark, lake, "t").frame))[1]
+
+    before = number()
+    assert number() == before
+    write(lake, "INSERT INTO t SELECT i FROM range(100, 110) r(i)")
+    assert number() == before
+    write(lake, "DELETE FROM t WHERE i = 5")
+    assert number() != before
+
+
+def test_a_position_outside_of_its_file_is_told(spark, lake):
+    write(lake, "CREATE TABLE t AS SELECT i FROM range(10) r(i)", "DELETE FROM t WHERE i = 9")
+    with lake.database() as db:
+        db.execute(f"UPDATE {db.table('ducklake_data_file')} SET record_count = 9")
+    with pytest.raises(CorruptDataFile, match=r"Row 9 of .* the file has 9 rows"):
+        scan_table(spark, lake, "t")
 
 
 def test_later_rows_of_a_merged_file_are_hidden_under_time_travel(spark, lake):

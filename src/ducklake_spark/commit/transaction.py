@@ -75,9 +75,7 @@ class _LetGo(Exception):
 
 
 class Transaction:
-    """Pins a snapshot, stages changes, and commits them as the next snapshot or not at all.
-
-    """
+    """Pins a snapshot, stages changes, and commits them as the next snapshot or not at all."""
 
     def __init__(
         self,

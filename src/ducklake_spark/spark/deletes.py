@@ -1,23 +1,43 @@
-"""Hiding deleted rows: a left-anti join on (file, position). Runs on the driver."""
+"""Hiding deleted rows: by a bit for each row, or by a left-anti join. Runs on the driver.
+
+Where the driver can read all delete files, it sends a bit for each row of the files that have
+deleted rows to the tasks, and the scan looks at it. That adds no job and no join to a query. What
+is too large for that is joined on (file, position).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
+from ducklake_spark.model.entities import DataFile
 from ducklake_spark.model.schema import Column
+from ducklake_spark.parquet.hidden_rows import load_hidden_rows
 from ducklake_spark.plan.scan import Branch, ScanPlan
-from ducklake_spark.spark.internal import FILE_ID, POSITION
+from ducklake_spark.spark.internal import FILE_ID, HIDDEN_FROM, POSITION
+from ducklake_spark.spark.jvm import broadcast_bits, has_bit
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.relation import ListedFile, RelationSource, build_relation
 
 # More positions than this are joined by shuffling: the hash table would not fit every executor.
 BROADCAST_DELETES: Final = 2_000_000
+
+# Above these the driver leaves delete files to Spark's tasks: positions, files, files behind a
+# network, and rows of which each has a bit.
+BITS_DELETES: Final = 2_000_000
+_BITS_FILES: Final = 256
+_BITS_REMOTE_FILES: Final = 32
+_BITS_ROWS: Final = 1 << 28
+_KEPT_BROADCASTS: Final = 16
+_KEPT_BYTES: Final = 64 * 1024 * 1024
 
 _KEY: Final = "__ducklake_deleted"
 _DELETED_FILE: Final = "__ducklake_deleted_file"
@@ -29,6 +49,82 @@ _FILE_IDS: Final = 1 << 26
 DELETE_SCHEMA: Final = StructType(
     [StructField("pos", LongType()), StructField("_ducklake_internal_snapshot_id", LongType())]
 )
+
+
+@dataclass(frozen=True)
+class DeletedBits:
+    """The deleted rows of some files, sent to the tasks.
+
+    Attributes:
+        starts: the first bit of each file that has deleted rows: its constant `HIDDEN_FROM`.
+        broadcast: the bits.
+        size: how many bytes they are.
+    """
+
+    starts: Mapping[int, int]
+    broadcast: Any
+    size: int
+
+    def visible(self) -> SparkColumn:
+        """Which rows are not deleted, given their `HIDDEN_FROM` and `POSITION`."""
+        start = F.col(HIDDEN_FROM)
+        return start.isNull() | ~has_bit(self.broadcast, (start + F.col(POSITION)).cast("int"))
+
+
+def find_bits(
+    spark: SparkSession,
+    plan: ScanPlan,
+    branch: Branch,
+    inlined_deletes: Sequence[tuple[int, int]],
+) -> DeletedBits | None:
+    """The deleted rows of a branch as bits; None if they are too many, and have to be joined.
+
+    Reads delete files. What was sent lately and has not changed is not sent again.
+    """
+    present = {file.data_file_id for file in branch.files}
+    inlined = tuple(pair for pair in inlined_deletes if pair[0] in present)
+    changed = [file for file in branch.files if file.delete_file or file.inlined_deletes]
+    if branch.reader != "native" or not _fits(changed, len(inlined)):
+        return None
+    key = (
+        spark.sparkContext.applicationId,
+        tuple(_state(file, plan.snapshot_id) for file in changed),
+        inlined,
+    )
+    with _sending:
+        if key not in _sent:
+            label = f'table "{plan.table.name}"'
+            hidden = load_hidden_rows(changed, inlined, snapshot_id=plan.snapshot_id, label=label)
+            sent = broadcast_bits(spark, hidden.bits)
+            _sent[key] = DeletedBits(hidden.starts, sent, len(hidden.bits))
+        _sent.move_to_end(key)
+        found = _sent[key]
+        while len(_sent) > _KEPT_BROADCASTS or sum(b.size for b in _sent.values()) > _KEPT_BYTES:
+            _sent.popitem(last=False)  # frames that use it keep it
+    return found
+
+
+_sent: OrderedDict[tuple[object, ...], DeletedBits] = OrderedDict()
+_sending = threading.Lock()
+
+
+def _fits(changed: Sequence[DataFile], inlined: int) -> bool:
+    files = [file.delete_file for file in changed if file.delete_file is not None]
+    remote = any("://" in file.path and not file.path.startswith("file:") for file in files)
+    return (
+        len(files) <= (_BITS_REMOTE_FILES if remote else _BITS_FILES)
+        and sum(file.record_count for file in changed) <= _BITS_ROWS
+        and sum(file.delete_count for file in files) + inlined <= BITS_DELETES
+    )
+
+
+def _state(file: DataFile, snapshot_id: int) -> tuple[object, ...]:
+    """What decides which rows of a file a snapshot does not see, besides those of the catalog."""
+    delete = file.delete_file
+    if delete is None:
+        return file.data_file_id, file.record_count
+    until = None if delete.partial_max is None else min(delete.partial_max, snapshot_id)
+    return file.data_file_id, file.record_count, delete.path, delete.delete_file_id < 0, until
 
 
 def hide_deleted(

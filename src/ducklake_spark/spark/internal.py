@@ -12,6 +12,7 @@ SNAPSHOT_FIELD: Final = 2147483539
 FILE_ID: Final = "__ducklake_file_id"
 ROW_START: Final = "__ducklake_row_start"
 BEGIN: Final = "__ducklake_begin"
+HIDDEN_FROM: Final = "__ducklake_hidden_from"  # the first of its bits, if it has deleted rows
 
 POSITION: Final = "__ducklake_position"
 ROW_ID: Final = "__ducklake_row_id"

@@ -253,6 +253,43 @@ def micros_of(column: Column, kind: Literal["timestamp", "timestamp_ntz"]) -> Co
     return _applied(column, convert)
 
 
+def known_not_null(column: Column) -> Column:
+    """The same values; that they are never NULL is taken for granted.
+
+    Spark does not see through it: a comparison with a constant puts the constant nowhere else.
+    """
+    return _applied(column, lambda jvm, value: _catalyst(jvm).KnownNotNull(value))
+
+
+def broadcast_bits(spark: SparkSession, bits: bytes) -> Any:
+    """A java.util.BitSet that all tasks have, for `has_bit`. The lowest bit of a byte is first."""
+    java: Any = spark.sparkContext._jsc
+    return java.broadcast(jvm_of(spark).root.java.util.BitSet.valueOf(bits))
+
+
+def has_bit(broadcast: Any, index: Column) -> Column:
+    """Whether the bit of that number is set: a look into memory, where a join would need a job.
+
+    Plans show the broadcast by its number, and tasks get it as any other.
+    """
+
+    def look(jvm: Jvm, number: Any) -> Any:
+        kinds = jvm.root.org.apache.spark.sql.types
+        invoke = _catalyst(jvm).objects.Invoke
+
+        def object_type(name: str) -> Any:
+            return kinds.ObjectType(jvm.class_named(name))
+
+        sent = _catalyst(jvm).Literal(
+            broadcast, object_type("org.apache.spark.broadcast.Broadcast")
+        )
+        rest = (jvm.nil, True, False, True)  # no types to cast to; NULL gives NULL; deterministic
+        bits = invoke(sent, "value", object_type("java.util.BitSet"), jvm.nil, *rest)
+        return invoke(bits, "get", kinds.DataType.fromDDL("boolean"), jvm.seq([number]), *rest)
+
+    return _applied(index, look)
+
+
 def _applied(column: Column, build: Callable[[Jvm, Any], Any]) -> Column:
     """A column made of an expression of Catalyst that has no function of its own."""
     context: Any = SparkContext._active_spark_context

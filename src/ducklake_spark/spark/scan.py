@@ -24,12 +24,13 @@ from ducklake_spark.plan.listing import Listing
 from ducklake_spark.plan.scan import Branch, ScanPlan
 from ducklake_spark.plan.stored import ColumnRead
 from ducklake_spark.spark.arrow_scan import read_with_arrow
-from ducklake_spark.spark.deletes import hide_deleted
+from ducklake_spark.spark.deletes import DeletedBits, find_bits, hide_deleted
 from ducklake_spark.spark.filters import FilterColumn
 from ducklake_spark.spark.internal import (
     ADDED_AT,
     BEGIN,
     FILE_ID,
+    HIDDEN_FROM,
     IDENTITY_TYPES,
     KEPT_ROW_ID,
     POSITION,
@@ -40,7 +41,7 @@ from ducklake_spark.spark.internal import (
     SNAPSHOT_FIELD,
     VIRTUAL_TYPES,
 )
-from ducklake_spark.spark.jvm import bare_column
+from ducklake_spark.spark.jvm import bare_column, known_not_null
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.relation import (
     Choice,
@@ -63,6 +64,8 @@ _TYPES: Final = VIRTUAL_TYPES | IDENTITY_TYPES | {ADDED_AT: "int64"}
 _CONSTANTS: Final = StructType(
     [StructField(name, LongType()) for name in (FILE_ID, ROW_START, BEGIN)]
 )
+_ROW_INDEX: Final = "_tmp_metadata_row_index"  # the reader fills a column of this name
+_WITH_BITS: Final = StructType([*_CONSTANTS.fields, StructField(HIDDEN_FROM, LongType())])
 
 
 def scan(
@@ -143,10 +146,13 @@ class _Context:
 
     def read(self, branch: Branch) -> DataFrame:
         """The rows of one branch, with the columns of the scan."""
-        frame = self._arrow(branch) if branch.reader == "arrow" else self._native(branch)
+        bits = self._bits(branch)
+        frame = self._arrow(branch) if branch.reader == "arrow" else self._native(branch, bits)
         if branch.later:
             frame = frame.where(_visible(self.plan))
-        if branch.deletes:
+        if bits is not None:
+            frame = frame.where(bits.visible())
+        elif branch.deletes:
             frame = hide_deleted(self.spark, frame, self.plan, branch, self.inlined_deletes)
         if facts := self._file_facts(branch):
             frame = frame.join(F.broadcast(facts), FILE_ID, "inner")
@@ -155,22 +161,31 @@ class _Context:
             *(self._virtual(name).alias(name) for name in self.virtual),
         )
 
-    def _native(self, branch: Branch) -> DataFrame:
+    def _bits(self, branch: Branch) -> DeletedBits | None:
+        if not branch.deletes:
+            return None
+        return find_bits(self.spark, self.plan, branch, self.inlined_deletes)
+
+    def _native(self, branch: Branch, bits: DeletedBits | None) -> DataFrame:
         fields = [_field(read, branch) for read in branch.columns if read.stored is not None]
         fields += self._embedded(branch)
+        if branch.deletes or {"rowid", "file_row_number", *IDENTITY_TYPES} & set(self.virtual):
+            fields.append(StructField(_ROW_INDEX, LongType()))
         frame = build_relation(
             self.spark,
             RelationSource(
                 label=self.label,
                 schema=StructType(fields),
-                constants=_CONSTANTS,
+                constants=_CONSTANTS if bits is None else _WITH_BITS,
                 columns=filter_columns(branch),
-                **self._files(branch),
+                **self._files(branch, bits),
             ),
         )
-        if branch.deletes or {"rowid", "file_row_number", *IDENTITY_TYPES} & set(self.virtual):
-            position = frame.metadataColumn("_metadata").getField("row_index")
-            frame = frame.withColumn(POSITION, position)
+        if fields and fields[-1].name == _ROW_INDEX:
+            # Were a position compared, and Spark put the constant for it wherever it stands, what
+            # is left of other conditions might have to be decided file by file.
+            position = known_not_null(F.col(_ROW_INDEX))
+            frame = frame.withColumn(POSITION, position).drop(_ROW_INDEX)
         return frame
 
     def _arrow(self, branch: Branch) -> DataFrame:
@@ -192,7 +207,7 @@ class _Context:
             for name, field_id in wanted
         ]
 
-    def _files(self, branch: Branch) -> dict[str, Any]:
+    def _files(self, branch: Branch, bits: DeletedBits | None) -> dict[str, Any]:
         """What the relation of a branch knows of its files, and how it chooses among them."""
         if isinstance(branch.files, Listing):
             listing = branch.files
@@ -201,7 +216,7 @@ class _Context:
                 "size": listing.size,
                 "choose": functools.partial(self._choose_of_listing, listing),
             }
-        listed = {file.data_file_id: _listed(file) for file in branch.files}
+        listed = {file.data_file_id: _listed(file, bits) for file in branch.files}
         choose = functools.partial(self._choose, listed)
         return {"files": tuple(listed.values()), "choose": choose}
 
@@ -257,10 +272,12 @@ class _Context:
                 return F.col(_fact(name))
 
 
-def _listed(file: DataFile) -> ListedFile:
+def _listed(file: DataFile, bits: DeletedBits | None = None) -> ListedFile:
     # A file of the open transaction belongs to no snapshot yet.
     begin = file.begin_snapshot if file.data_file_id >= 0 else None
-    constants = (file.data_file_id, file.row_id_start, begin)
+    constants: tuple[int | None, ...] = (file.data_file_id, file.row_id_start, begin)
+    if bits is not None:
+        constants = (*constants, bits.starts.get(file.data_file_id))
     return ListedFile(file.path, file.file_size_bytes, constants)
 
 

@@ -18,9 +18,9 @@ def a_table(*columns, begin=1):
     return TableEntry(1, "u", 0, "t", "t/", True, Schema(tuple(columns)), begin)
 
 
-def a_file(file_id=0, begin=2, **more):
+def a_file(file_id=0, begin=2, *, size=100, **more):
     values = {"row_id_start": 0, **more}
-    return DataFile(file_id, f"/d/{file_id}.parquet", 10, 100, 40, begin_snapshot=begin, **values)
+    return DataFile(file_id, f"/d/{file_id}.parquet", 10, size, 40, begin_snapshot=begin, **values)
 
 
 def a_delete(**more):
@@ -60,10 +60,10 @@ def test_there_is_no_branch_when_there_is_no_file():
 def test_only_files_with_hidden_rows_are_set_apart():
     scan = plan(
         a_table(I32),
-        a_file(0),
+        a_file(0, size=10_000),
         a_file(1, delete_file=a_delete()),
         a_file(2, inlined_deletes=1),
-        a_file(3, partial_max=12),
+        a_file(3, partial_max=12, size=10_000),
         a_file(4, partial_max=9),
         a_file(5, partial_max=12, inlined_deletes=1),
     )
@@ -78,6 +78,20 @@ def test_only_files_with_hidden_rows_are_set_apart():
         (True, True): [5],
     }
     assert len(scan.files) == 6
+
+
+def test_few_files_without_deletes_are_read_with_those_that_have_them():
+    files = [
+        a_file(0),
+        a_file(1, delete_file=a_delete()),
+        a_file(2, inlined_deletes=1),
+        a_file(-1),
+        a_file(-2),
+    ]
+    (branch,) = plan(a_table(I32), *files[:4]).branches
+    assert branch.deletes
+    assert [file.data_file_id for file in branch.files] == [0, 1, 2, -1]
+    assert [len(branch.files) for branch in plan(a_table(I32), *files).branches] == [3, 2]
 
 
 @pytest.mark.parametrize(
