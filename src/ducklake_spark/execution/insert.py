@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
 
 _COUNT = (("Count", "BIGINT"),)
+_HELD_ROWS = 1000
 
 
 def insert(con: Connection, s: st.Insert) -> RowSet:
     """INSERT INTO: returns how many rows were added."""
     lake, schema, name = con.place(s.table)
-    may_be_constants = not s.overwrite and isinstance(s.source, exp.Values)
-    with con.writing(lake, f'insert into table "{name}"', hold=may_be_constants) as tx:
+    with con.writing(lake, f'insert into table "{name}"', hold=_is_short(s)) as tx:
         entry = con.schema_entry(lake, tx, schema)
         if tx.local.find_view(entry.schema_id, name) is not None:
             raise InvalidInput(f'Cannot insert into "{name}": it is a view, not a table.')
@@ -64,6 +64,12 @@ def insert(con: Connection, s: st.Insert) -> RowSet:
             else:
                 count = append(lake, tx, table, frame)
     return RowSet(_COUNT, ((count,),))
+
+
+def _is_short(s: st.Insert) -> bool:
+    """Whether it may be so few constants that others can wait for them to be read."""
+    few = isinstance(s.source, exp.Values) and len(s.source.expressions) <= _HELD_ROWS
+    return few and not s.overwrite
 
 
 def _constants(s: st.Insert, table: TableEntry) -> list[tuple[Any, ...]] | None:
