@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
@@ -20,10 +20,10 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from ducklake_spark.model.entities import DataFile
 from ducklake_spark.model.schema import Column
-from ducklake_spark.parquet.hidden_rows import load_hidden_rows
+from ducklake_spark.parquet.hidden_rows import HiddenRows, load_hidden_rows
 from ducklake_spark.plan.scan import Branch, ScanPlan
 from ducklake_spark.spark.internal import FILE_ID, HIDDEN_FROM, POSITION
-from ducklake_spark.spark.jvm import broadcast_bits, has_bit
+from ducklake_spark.spark.jvm import has_bit
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.relation import ListedFile, RelationSource, build_relation
 
@@ -57,18 +57,13 @@ class DeletedBits:
 
     Attributes:
         starts: the first bit of each file that has deleted rows: its constant `HIDDEN_FROM`.
-        broadcast: the bits.
-        size: how many bytes they are.
+        visible: which rows are not deleted, given their `HIDDEN_FROM` and `POSITION`.
+        size: how many bytes the bits are.
     """
 
     starts: Mapping[int, int]
-    broadcast: Any
+    visible: SparkColumn
     size: int
-
-    def visible(self) -> SparkColumn:
-        """Which rows are not deleted, given their `HIDDEN_FROM` and `POSITION`."""
-        start = F.col(HIDDEN_FROM)
-        return start.isNull() | ~has_bit(self.broadcast, (start + F.col(POSITION)).cast("int"))
 
 
 def find_bits(
@@ -95,13 +90,18 @@ def find_bits(
         if key not in _sent:
             label = f'table "{plan.table.name}"'
             hidden = load_hidden_rows(changed, inlined, snapshot_id=plan.snapshot_id, label=label)
-            sent = broadcast_bits(spark, hidden.bits)
-            _sent[key] = DeletedBits(hidden.starts, sent, len(hidden.bits))
+            _sent[key] = _send(spark, hidden)
         _sent.move_to_end(key)
         found = _sent[key]
         while len(_sent) > _KEPT_BROADCASTS or sum(b.size for b in _sent.values()) > _KEPT_BYTES:
             _sent.popitem(last=False)  # frames that use it keep it
     return found
+
+
+def _send(spark: SparkSession, hidden: HiddenRows) -> DeletedBits:
+    is_deleted = has_bit(spark, hidden.bits, F.expr(f"CAST({HIDDEN_FROM} + {POSITION} AS INT)"))
+    visible = F.col(HIDDEN_FROM).isNull() | ~is_deleted
+    return DeletedBits(hidden.starts, visible, len(hidden.bits))
 
 
 _sent: OrderedDict[tuple[object, ...], DeletedBits] = OrderedDict()

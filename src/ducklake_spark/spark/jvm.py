@@ -33,6 +33,7 @@ class Jvm:
     def __init__(self, gateway: Any) -> None:
         self.gateway = gateway
         self.root = gateway.jvm
+        self._maps: dict[tuple[tuple[str, str], ...], Any] = {}
         ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
         # Without this a Python error reaches the JVM as the text of a Python traceback.
         gateway.callback_server_parameters.propagate_java_exceptions = True
@@ -139,12 +140,42 @@ class Jvm:
         """The java.lang.Class of that name, by the loader that Spark itself uses."""
         return self.root.java.lang.Class.forName(name)
 
-    def scala_map(self, entries: dict[str, str]) -> Any:
-        """An immutable Scala map."""
-        java = self.root.java.util.HashMap()
-        for key, value in entries.items():
-            java.put(key, value)
-        return self.root.org.apache.spark.api.python.PythonUtils.toScalaMap(java)
+    @functools.cached_property
+    def datasources(self) -> Any:
+        """The package of Spark's file sources."""
+        return self.root.org.apache.spark.sql.execution.datasources
+
+    @functools.cached_property
+    def _datasets(self) -> Any:
+        return scala_object(self.root.org.apache.spark.sql.classic, "Dataset")
+
+    @functools.cached_property
+    def expressions(self) -> Any:
+        """The package of Catalyst's expressions."""
+        return self.root.org.apache.spark.sql.catalyst.expressions
+
+    @functools.cached_property
+    def expression_utils(self) -> Any:
+        """Columns to expressions and back."""
+        return self.root.org.apache.spark.sql.classic.ExpressionUtils
+
+    def object_type(self, name: str) -> Any:
+        """The type of expressions whose values are objects of that class."""
+        return self.root.org.apache.spark.sql.types.ObjectType(self.class_named(name))
+
+    def frame(self, java_session: Any, logical_plan: Any) -> Any:
+        """The JVM's DataFrame of a logical plan."""
+        return self._datasets.ofRows(java_session, logical_plan)
+
+    def scala_map(self, entries: Mapping[str, str]) -> Any:
+        """An immutable Scala map; one of the same entries is made once."""
+        key = tuple(entries.items())
+        if key not in self._maps:
+            java = self.root.java.util.HashMap()
+            for name, value in key:
+                java.put(name, value)
+            self._maps[key] = self.root.org.apache.spark.api.python.PythonUtils.toScalaMap(java)
+        return self._maps[key]
 
     def items(self, seq: Any) -> Iterable[Any]:
         """The elements of a Scala Seq."""
@@ -217,8 +248,7 @@ def with_settings(frame: DataFrame, settings: Mapping[str, str]) -> DataFrame:
 
 
 def _frame_in(java_session: Any, spark: SparkSession, logical_plan: Any) -> DataFrame:
-    classic = jvm_of(spark).root.org.apache.spark.sql.classic
-    return DataFrame(scala_object(classic, "Dataset").ofRows(java_session, logical_plan), spark)
+    return DataFrame(jvm_of(spark).frame(java_session, logical_plan), spark)
 
 
 def bare_column(frame: DataFrame, name: str, shown: str) -> Column:
@@ -235,12 +265,12 @@ def bare_column(frame: DataFrame, name: str, shown: str) -> Column:
 
 def unscaled_value(column: Column) -> Column:
     """The 64-bit integer behind a decimal of at most 18 digits: what Spark itself keeps of it."""
-    return _applied(column, lambda jvm, value: _catalyst(jvm).UnscaledValue(value))
+    return _applied(column, lambda jvm, value: jvm.expressions.UnscaledValue(value))
 
 
 def murmur3_with_seed_0(column: Column) -> Column:
     """Spark's own murmur3 as a signed 32-bit integer; its function `hash` has another seed."""
-    return _applied(column, lambda jvm, value: _catalyst(jvm).Murmur3Hash(jvm.seq([value]), 0))
+    return _applied(column, lambda jvm, value: jvm.expressions.Murmur3Hash(jvm.seq([value]), 0))
 
 
 def micros_of(column: Column, kind: Literal["timestamp", "timestamp_ntz"]) -> Column:
@@ -248,7 +278,7 @@ def micros_of(column: Column, kind: Literal["timestamp", "timestamp_ntz"]) -> Co
 
     def convert(jvm: Jvm, value: Any) -> Any:
         parse = jvm.root.org.apache.spark.sql.types.DataType.fromDDL
-        return _catalyst(jvm).PreciseTimestampConversion(value, parse(kind), parse("bigint"))
+        return jvm.expressions.PreciseTimestampConversion(value, parse(kind), parse("bigint"))
 
     return _applied(column, convert)
 
@@ -258,51 +288,36 @@ def known_not_null(column: Column) -> Column:
 
     Spark does not see through it: a comparison with a constant puts the constant nowhere else.
     """
-    return _applied(column, lambda jvm, value: _catalyst(jvm).KnownNotNull(value))
+    return _applied(column, lambda jvm, value: jvm.expressions.KnownNotNull(value))
 
 
-def broadcast_bits(spark: SparkSession, bits: bytes) -> Any:
-    """A java.util.BitSet that all tasks have, for `has_bit`. The lowest bit of a byte is first."""
-    java: Any = spark.sparkContext._jsc
-    return java.broadcast(jvm_of(spark).root.java.util.BitSet.valueOf(bits))
+def has_bit(spark: SparkSession, bits: bytes, index: Column) -> Column:
+    """Whether the bit of a number is set, the lowest of a byte being its first.
 
-
-def has_bit(broadcast: Any, index: Column) -> Column:
-    """Whether the bit of that number is set: a look into memory, where a join would need a job.
-
-    Plans show the broadcast by its number, and tasks get it as any other.
+    The bits are broadcast as a java.util.BitSet: a look into memory, where a join would need a
+    job. Plans show the broadcast by its number.
     """
-
-    def look(jvm: Jvm, number: Any) -> Any:
-        kinds = jvm.root.org.apache.spark.sql.types
-        invoke = _catalyst(jvm).objects.Invoke
-
-        def object_type(name: str) -> Any:
-            return kinds.ObjectType(jvm.class_named(name))
-
-        sent = _catalyst(jvm).Literal(
-            broadcast, object_type("org.apache.spark.broadcast.Broadcast")
-        )
-        rest = (jvm.nil, True, False, True)  # no types to cast to; NULL gives NULL; deterministic
-        bits = invoke(sent, "value", object_type("java.util.BitSet"), jvm.nil, *rest)
-        return invoke(bits, "get", kinds.DataType.fromDDL("boolean"), jvm.seq([number]), *rest)
-
-    return _applied(index, look)
+    jvm = jvm_of(spark)
+    context: Any = spark.sparkContext._jsc
+    sent = context.broadcast(jvm.root.java.util.BitSet.valueOf(bits))
+    literal = jvm.expressions.Literal(sent, jvm.object_type("org.apache.spark.broadcast.Broadcast"))
+    invoke = jvm.expressions.objects.Invoke
+    # No types to cast arguments to; NULL gives NULL; the method gives none; it is deterministic.
+    rest = (jvm.nil, True, False, True)
+    bit_set = invoke(literal, "value", jvm.object_type("java.util.BitSet"), jvm.nil, *rest)
+    boolean = jvm.root.org.apache.spark.sql.types.DataType.fromDDL("boolean")
+    return _applied(index, lambda _, at: invoke(bit_set, "get", boolean, jvm.seq([at]), *rest))
 
 
 def _applied(column: Column, build: Callable[[Jvm, Any], Any]) -> Column:
     """A column made of an expression of Catalyst that has no function of its own."""
     context: Any = SparkContext._active_spark_context
     jvm = _jvm_of_gateway(context._gateway)
-    utils = jvm.root.org.apache.spark.sql.classic.ExpressionUtils
+    utils = jvm.expression_utils
     java: Any = column
     make: Any = Column
     made: Column = make(utils.column(build(jvm, utils.expression(java._jc))))
     return made
-
-
-def _catalyst(jvm: Jvm) -> Any:
-    return jvm.root.org.apache.spark.sql.catalyst.expressions
 
 
 def _java_session(spark: SparkSession) -> Any:

@@ -158,7 +158,7 @@ def build_relation(spark: SparkSession, source: RelationSource) -> DataFrame:
     No file is touched before Spark plans the query's execution.
     """
     jvm = jvm_of(spark)
-    datasources = jvm.root.org.apache.spark.sql.execution.datasources
+    datasources = jvm.datasources
     relation = datasources.HadoopFsRelation(
         LakeFileIndex(spark, jvm, source),
         java_type(spark, source.constants),

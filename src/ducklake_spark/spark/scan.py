@@ -151,7 +151,7 @@ class _Context:
         if branch.later:
             frame = frame.where(_visible(self.plan))
         if bits is not None:
-            frame = frame.where(bits.visible())
+            frame = frame.where(bits.visible)
         elif branch.deletes:
             frame = hide_deleted(self.spark, frame, self.plan, branch, self.inlined_deletes)
         if facts := self._file_facts(branch):
