@@ -27,7 +27,7 @@ def run(bench: Bench) -> None:
             "ours, not divided": lambda: con.append("plain", frame) and None,
             "partitionBy": spark_own,
         },
-        runs=1 if bench.size.name != "large" else 3,
+        runs=2 if bench.size.name != "large" else 3,
         same=False,
     )
     counted = [con.table(name).count() for name in ("plain", "divided")]

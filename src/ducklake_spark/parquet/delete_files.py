@@ -1,10 +1,12 @@
-"""Delete files: positions of rows of one data file that are gone. Task, but for `restamp`."""
+"""Delete files: positions of rows of one data file that are gone. Task and driver."""
 
 from __future__ import annotations
 
 import pickle
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final
@@ -23,6 +25,7 @@ from ducklake_spark.parquet.write import footer_size
 
 SNAPSHOT_COLUMN: Final = "_ducklake_internal_snapshot_id"
 _ROW_GROUP_ROWS: Final = 122_880
+_THREADS: Final = 8
 _FIELD_IDS: Final = {"file_path": 2147483646, "pos": 2147483645, SNAPSHOT_COLUMN: 2147483539}
 
 
@@ -90,13 +93,36 @@ def write_deletes(
         task_id: tells apart the tasks of a job that run at the same time.
     """
     series = _Series(layout, bytes.fromhex(job_id), task_id)
-    try:
+    with series.removed_on_failure():
         for group in _groups(batches):
             yield from series.delete(group)
-    except BaseException:
-        for path in series.begun:
-            remove_file(path)
-        raise
+
+
+def write_deletes_at_once(
+    positions: Mapping[int | None, Any],
+    files: Mapping[int, FileFacts],
+    layout: DeleteLayout,
+    job_id: str,
+) -> list[DeletedRows]:
+    """The same for positions that are at hand, several files at a time. Driver.
+
+    Args:
+        positions: of the rows that go, in order, by data file id; None for inlined rows.
+        files: all data files that they may be of.
+        layout: where and how to write.
+        job_id: as for `write_deletes`.
+    """
+    groups = [
+        _Group(file_id, None if file_id is None else files.get(file_id), [places])
+        for file_id, places in positions.items()
+    ]
+    series = _Series(layout, bytes.fromhex(job_id), 0)
+
+    def delete(group: _Group) -> list[DeletedRows]:
+        return list(series.delete(group))
+
+    with series.removed_on_failure(), ThreadPoolExecutor(_THREADS) as pool:
+        return [each for found in pool.map(delete, groups) for each in found]
 
 
 def restamp(written: WrittenDeletes, snapshot_id: int) -> WrittenDeletes:
@@ -152,6 +178,16 @@ class _Series:
         self._task = task_id
         self._sequence = count()
         self.begun: list[str] = []
+
+    @contextmanager
+    def removed_on_failure(self) -> Iterator[None]:
+        """Remove all files of the series if anything goes wrong, or nobody wants more of them."""
+        try:
+            yield
+        except BaseException:
+            for path in self.begun:
+                remove_file(path)
+            raise
 
     def delete(self, group: _Group) -> Iterator[DeletedRows]:
         """Nothing for a file of which no row goes."""

@@ -1,30 +1,38 @@
-"""Identities of rows -> delete files, written by tasks. Driver, but for `_delete_task`."""
+"""Identities of rows -> delete files, written by tasks or the driver. `_delete_task`: task."""
 
 from __future__ import annotations
 
 import pickle
 import secrets
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ducklake_spark.model.schema import Column
-from ducklake_spark.parquet.delete_files import DeletedRows, DeleteLayout, FileFacts, write_deletes
+from ducklake_spark.parquet.delete_files import (
+    DeletedRows,
+    DeleteLayout,
+    FileFacts,
+    write_deletes,
+    write_deletes_at_once,
+)
 from ducklake_spark.spark.failures import marked_errors, spark_failures
 from ducklake_spark.spark.internal import FILE_ID, POSITION
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.write import remove_leftovers
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 _FACTS: Final = "__ducklake_facts"
 _RESULT: Final = "task int, sequence int, deleted binary"
+_PAGE_ROWS: Final = 32_768
+_DRIVER_FILES: Final = 1_000
+_DRIVER_ROWS: Final = 1 << 28
 
 
 def write_delete_files(
@@ -32,9 +40,9 @@ def write_delete_files(
 ) -> list[DeletedRows]:
     """Write the delete files for rows that are to go, one for each data file at most.
 
-    The rows of a file come together by one shuffle on the file id; a task then has all positions
-    of a file, and nothing of the table but them. The driver gets one small record for each file.
-    When it fails, no file is left.
+    Of a table that is not too large the driver gets the positions as bits, and writes the files
+    itself. Else the rows of a file come together by one shuffle on the file id; a task then has
+    all positions of a file, and nothing of the table but them. When it fails, no file is left.
 
     Args:
         identities: has the columns `FILE_ID` (NULL for inlined rows) and `POSITION`; one row may
@@ -43,22 +51,57 @@ def write_delete_files(
         layout: where and how to write.
     """
     job_id = secrets.token_hex(6)
+    action = f'delete from table "{layout.table_name}"'
+    if not layout.unique and _fits_driver(files):
+        with spark_failures(action):
+            positions = _collect_positions(identities)
+        known = {file.data_file_id: file for file in files}
+        return _in_order(write_deletes_at_once(positions, known, layout, job_id))
     rows = identities.select(FILE_ID, POSITION, F.lit(None).cast("binary").alias(_FACTS))
     if files:
         rows = rows.unionAll(_facts_frame(identities, files))
     grouped = rows.repartition(FILE_ID).sortWithinPartitions(FILE_ID, POSITION)
     try:
-        with spark_failures(f'delete from table "{layout.table_name}"'):
+        with spark_failures(action):
             write = partial(_delete_task, layout, job_id)
             found = grouped.mapInArrow(write, _RESULT).collect()
     except BaseException:
         remove_leftovers(layout.directory, job_id)
         raise
-    outcomes: list[DeletedRows] = [
+    return _in_order(
         pickle.loads(row["deleted"])  # noqa: S301 - made by our own tasks
         for row in found
-    ]
+    )
+
+
+def _in_order(outcomes: Iterable[DeletedRows]) -> list[DeletedRows]:
     return sorted(outcomes, key=lambda each: (each.data_file_id is None, each.data_file_id or 0))
+
+
+def _fits_driver(files: Sequence[FileFacts]) -> bool:
+    """Whether bits for all rows, and at least one page of them for each file, are few enough."""
+    rows = sum(file.record_count for file in files)
+    return len(files) <= _DRIVER_FILES and rows <= _DRIVER_ROWS
+
+
+def _collect_positions(identities: DataFrame) -> dict[int | None, Any]:
+    """The positions of each file, in order, each once.
+
+    Spark makes a page of bits for each run of 32,768 rows, of a file, that some are among.
+    """
+    place = F.col(POSITION) + 1  # its pages count from one
+    pages = (
+        identities.groupBy(FILE_ID, F.bitmap_bucket_number(place).alias("page"))
+        .agg(F.bitmap_construct_agg(F.bitmap_bit_position(place)).alias("bits"))
+        .collect()
+    )
+    found: dict[int | None, list[Any]] = defaultdict(list)
+    for page in sorted(pages, key=lambda row: int(row["page"])):
+        first = (int(page["page"]) - 1) * _PAGE_ROWS
+        bits = pa.Array.from_buffers(pa.bool_(), _PAGE_ROWS, [None, pa.py_buffer(page["bits"])])
+        places = pc.indices_nonzero(bits).cast(pa.int64())
+        found[page[FILE_ID]].append(pc.add(places, first))
+    return {file_id: pa.concat_arrays(parts) for file_id, parts in found.items()}
 
 
 def _facts_frame(identities: DataFrame, files: Sequence[FileFacts]) -> DataFrame:
