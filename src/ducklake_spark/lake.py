@@ -26,7 +26,12 @@ from ducklake_spark.commit.base import BaseMemory
 from ducklake_spark.commit.options import OptionPlace
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.commit.transaction import Transaction
-from ducklake_spark.errors import CatalogLocked, DataFileError, ReadOnlyLake
+from ducklake_spark.errors import (
+    CatalogLocked,
+    CatalogUnreachable,
+    DataFileError,
+    ReadOnlyLake,
+)
 from ducklake_spark.model.entities import SchemaEntry, Snapshot, SortKey, TableEntry
 from ducklake_spark.model.paths import join, resolve
 from ducklake_spark.parquet.delete_files import restamp
@@ -129,7 +134,8 @@ class Lake:
         it, which saves reading the same things twice; see `Transaction.hold`.
         """
         if hold:
-            with suppress(CatalogLocked):  # then it waits for its turn when it commits
+            # Locked, it waits for its turn when it commits; lost while idle, it is opened again.
+            with suppress(CatalogLocked, CatalogUnreachable):
                 return self._begin_held(retry)
         return self._begin_at(self.latest(), retry)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Timer
+
 import pytest
 
 import ducklake_spark
@@ -122,3 +124,29 @@ def test_options_are_read_anew_for_every_statement(con, location):
         con.sql("INSERT INTO t VALUES (3, 'three')")
     other.close()
     assert count(location) == 2
+
+
+@pytest.mark.parametrize("catalog_kind", ["postgres"])
+def test_a_connection_that_was_lost_while_idle_is_opened_again(con, location):
+    db = con.current_lake().db
+    (pid,) = db.fetch_one("SELECT pg_backend_pid()")
+    with location.database() as other:
+        other.fetch("SELECT pg_terminate_backend(?)", (pid,))
+    con.sql("INSERT INTO t VALUES (2, 'two')")
+    con.sql("ALTER TABLE t ADD COLUMN c INTEGER")
+    assert count(location) == 2
+
+
+@pytest.mark.parametrize("catalog_kind", ["sqlite"])
+def test_a_locked_database_is_waited_for(location):
+    """Longer than SQLite itself waits: the commit is tried again."""
+    con = ducklake_spark.connect(
+        location.uri, alias="lake", data_path=location.data_path, busy_timeout=100
+    )
+    con.sql("CREATE TABLE t (id BIGINT, name VARCHAR)")
+    with location.database() as other:
+        other._session.run("BEGIN IMMEDIATE", ())
+        Timer(0.5, lambda: other._session.run("ROLLBACK", ())).start()
+        con.sql("INSERT INTO t VALUES (1, 'one')")
+    con.close()
+    assert count(location) == 1
