@@ -125,7 +125,11 @@ class Cases:
                     answers[side.name] = answer if compare else side.run(TABLE, CHECK)
         case += self.name
         self.bench.check(case, answers)
-        notes = {name: f"{median(each):.1f} s of processors" for name, each in work.items()}
+        # Where a Python worker has ended meanwhile, its time is missing in the later sum.
+        notes = {
+            name: f"{median(each):.1f} s of processors" if min(each) > 0 else ""
+            for name, each in work.items()
+        }
         self.bench.keep(case, {name: (None, spent) for name, spent in times.items()}, notes=notes)
 
 

@@ -28,8 +28,8 @@ class SnapshotRecord:
 def newest_clause(db: Database, known: Snapshot | None) -> tuple[str, tuple[int, ...]]:
     """The condition for the newest snapshot, and maybe some before it: see `newest_of`.
 
-    DuckDB takes four times as long to look for the greatest number as for those from one on that
-    has been the greatest. Such a snapshot is never removed while no newer one is there.
+    DuckDB takes more than twice as long to look for the greatest number as for those from one on
+    that has been the greatest. Such a snapshot is never removed while no newer one is there.
     """
     if known is not None:
         return "snapshot_id >= ?", (known.snapshot_id,)
