@@ -78,7 +78,8 @@ def find_bits(
     """
     present = {file.data_file_id for file in branch.files}
     inlined = tuple(pair for pair in inlined_deletes if pair[0] in present)
-    changed = [file for file in branch.files if file.delete_file or file.inlined_deletes]
+    in_catalog = {file_id for file_id, _ in inlined}
+    changed = [f for f in branch.files if f.delete_file or f.data_file_id in in_catalog]
     if branch.reader != "native" or not _fits(changed, len(inlined)):
         return None
     key = (
