@@ -19,6 +19,7 @@ _RANGES: Final[dict[str, tuple[int, int]]] = {
     **{name: (0, 2**bits - 1) for name, bits in UNSIGNED_BITS.items()},
 }
 _INTEGER: Final = re.compile(r"[+-]?\d+")
+_LONGEST: Final = 60  # no number has as many digits
 
 
 def unreadable(text: str, name: str) -> InvalidValue:
@@ -43,9 +44,10 @@ def parse_integer(text: str, name: str) -> int:
             return to_integer(Decimal(trimmed), name)
         except InvalidOperation:
             raise unreadable(text, name) from None
-    number = int(trimmed)
-    low, high = _RANGES[name]
-    return number if low <= number <= high else to_integer(number, name)
+    digits = trimmed.lstrip("+-").lstrip("0") or "0"
+    if len(digits) > _LONGEST:  # Python refuses to read very long ones
+        raise _misfit(trimmed, name)
+    return to_integer(-int(digits) if trimmed.startswith("-") else int(digits), name)
 
 
 def to_integer(value: Any, name: str) -> int:
@@ -56,13 +58,23 @@ def to_integer(value: Any, name: str) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise wrong(value, name)
-    if not math.isfinite(value) or value != int(value):
+    if not value:
+        return 0
+    if isinstance(value, Decimal) and value.is_finite() and value.adjusted() > _LONGEST:
+        raise _misfit(str(value), name)  # to write all its digits could take all memory
+    if not isinstance(value, int) and (not math.isfinite(value) or value != int(value)):
         raise InvalidValue(f"{value} is not a whole number, which a {name} must be.")
     number = int(value)
     low, high = _RANGES[name]
     if not low <= number <= high:
-        raise InvalidValue(f"{number} does not fit a {name}, which holds {low} to {high}.")
+        raise _misfit(str(number), name)
     return number
+
+
+def _misfit(text: str, name: str) -> InvalidValue:
+    low, high = _RANGES[name]
+    shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return InvalidValue(f"{shown} does not fit a {name}, which holds {low} to {high}.")
 
 
 def parse_decimal(text: str, kind: DecimalType) -> Decimal:
@@ -86,7 +98,7 @@ def to_decimal(value: Any, kind: DecimalType) -> Decimal:
 
 
 def unscaled(value: Any, scale: int) -> int | None:
-    """The number without its point, at that many digits behind it; None if it has more.
+    """The number without its point, at that many digits behind it; None if it has more, or is huge.
 
     Python's own scaling rounds to the digits of a context.
 
@@ -99,8 +111,12 @@ def unscaled(value: Any, scale: int) -> int | None:
     if not exact.is_finite():
         raise wrong(value, "decimal")
     sign, digits, exponent = exact.as_tuple()
-    number = int("".join(map(str, digits)))
+    if not exact:
+        return 0
     shift = int(exponent) + scale
+    if exact.adjusted() > _LONGEST or -shift > len(digits):
+        return None  # to write all its digits could take all memory
+    number = int("".join(map(str, digits)))
     number, lost = (number * 10**shift, 0) if shift >= 0 else divmod(number, 10**-shift)
     return None if lost else -number if sign else number
 

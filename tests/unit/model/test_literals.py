@@ -74,6 +74,9 @@ def test_a_bound_without_an_order_is_unknown(value):
         ("timetz", "12:34:56.789+02"),
         ("int32", "true"),
         ("int8", "300"),
+        ("uint64", "9" * 400),
+        ("int64", "9" * 5000),
+        ("int64", "1e99999999"),
         ("date", "2024-02-30"),
         ("timestamptz", "2024-01-01 00:00:00"),  # a timestamp once: of which zone?
         ("timestamp", "2024-01-01 00:00:00.0000001"),
@@ -81,6 +84,17 @@ def test_a_bound_without_an_order_is_unknown(value):
 )
 def test_text_that_says_nothing_about_the_type_is_an_unknown_bound(name, text):
     assert parse_stat(text, scalar(name)) is None
+
+
+@pytest.mark.parametrize("text", ["1e99999999", "-1e400", "1e-99999999", "9" * 5000])
+def test_a_number_of_endless_digits_is_refused_at_once(text):
+    with pytest.raises(InvalidValue):
+        parse_text(text, DecimalType(38, 2))
+
+
+@pytest.mark.parametrize("text", ["0e99999999", "-0e-99999999", "0" * 5000])
+def test_nothing_is_nothing_in_any_spelling(text):
+    assert parse_text(text, DecimalType(4, 2)) == parse_text(text, scalar("int8")) == 0
 
 
 @pytest.mark.parametrize(
