@@ -27,6 +27,7 @@ from ducklake_spark.operations.append import ROW_ID_COLUMN, stage_rows
 from ducklake_spark.operations.read import Contents, TableVersion, load_contents, read_contents
 from ducklake_spark.operations.write_layout import plan_layout
 from ducklake_spark.parquet.delete_files import DeletedRows, DeleteLayout, FileFacts
+from ducklake_spark.plan.layout import WriteLayout
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.internal import (
     FILE_ID,
@@ -37,7 +38,8 @@ from ducklake_spark.spark.internal import (
 )
 from ducklake_spark.spark.together import run_together
 from ducklake_spark.spark.write import write_files
-from ducklake_spark.spark.write_deletes import write_delete_files
+from ducklake_spark.spark.write_changes import write_changes
+from ducklake_spark.spark.write_deletes import fits_driver, write_delete_files, write_deletes_of
 
 IDENTITY: Final = tuple(IDENTITY_TYPES)
 
@@ -139,29 +141,58 @@ def stage_changes(
         inserts: whether there may be rows that replace none.
         deletes: whether there may be rows that are only deleted.
     """
-    table = target.table
-    with spark_failures(f'change rows of table "{table.name}"'):
-        names = [f"c{i}" for i in range(len(table.schema.columns))]
-        computed = changes.toDF(*names, *IDENTITY, WRITTEN).localCheckpoint()
-    fresh = inserts or target.has_own_rows
+    names = [f"c{i}" for i in range(len(target.table.schema.columns))]
+    named = changes.toDF(*names, *IDENTITY, WRITTEN)
     written = _Written()
     try:
-        gone = computed.where(F.col(POSITION).isNotNull()).select(FILE_ID, POSITION, WRITTEN)
-        gone = _once(gone) if deletes else gone
-        layout = replace(_layout(tx, target), unique=True)
-        writes = _row_writes(target, computed.where(WRITTEN), written, fresh=fresh)
-        run_together([partial(_write_deletes, target, gone, layout, written), *writes])
+        if fits_driver(_facts(target)):
+            inserted = _write_at_once(tx, target, named, written)
+        else:
+            inserted = _write_in_steps(tx, target, named, written, inserts=inserts, deletes=deletes)
         stage_outcomes(tx, target.version, target.contents, written.deletes)
         _stage_written(tx, target, written, inserts=inserts)
     except BaseException:
         # Until they are staged, no rollback knows of them.
         remove_files(written.paths)
         raise
-    inserted = sum(file.record_count for file in written.new) if inserts else 0
-    if inserts and target.has_own_rows:
-        inserted = computed.where(F.col(WRITTEN) & F.col(POSITION).isNull()).count()
     rows = sum(file.record_count for file in (*written.new, *written.kept))
     return Changed(sum(each.count for each in written.deletes), inserted, rows - inserted)
+
+
+def _write_at_once(tx: Transaction, target: Target, changes: DataFrame, written: _Written) -> int:
+    """Let one job write the rows and find what they replace. Returns how many replace none."""
+    new, kept = _row_layouts(target)
+    done = write_changes(changes, new, kept)
+    written.new, written.kept = done.new, done.kept
+    layout = replace(_layout(tx, target), unique=True)
+    written.deletes = write_deletes_of(done.gone, _facts(target), layout)
+    return done.inserted
+
+
+def _write_in_steps(
+    tx: Transaction,
+    target: Target,
+    changes: DataFrame,
+    written: _Written,
+    *,
+    inserts: bool,
+    deletes: bool,
+) -> int:
+    """The same where the driver could not hold what goes: tasks write the delete files too.
+
+    The changes are computed once, for several jobs.
+    """
+    with spark_failures(f'change rows of table "{target.table.name}"'):
+        computed = changes.localCheckpoint()
+    gone = computed.where(F.col(POSITION).isNotNull()).select(FILE_ID, POSITION, WRITTEN)
+    gone = _once(gone) if deletes else gone
+    layout = replace(_layout(tx, target), unique=True)
+    fresh = inserts or target.has_own_rows
+    writes = _row_writes(target, computed.where(WRITTEN), written, fresh=fresh)
+    run_together([partial(_write_deletes, target, gone, layout, written), *writes])
+    if inserts and target.has_own_rows:
+        return computed.where(F.col(WRITTEN) & F.col(POSITION).isNull()).count()
+    return sum(file.record_count for file in written.new) if inserts else 0
 
 
 def _stage_written(tx: Transaction, target: Target, written: _Written, *, inserts: bool) -> None:
@@ -219,16 +250,20 @@ def _row_writes(
     target: Target, rows: DataFrame, written: _Written, *, fresh: bool
 ) -> Iterator[Callable[[], None]]:
     """New rows and those with ids of their own go to different files: only the latter say ids."""
-    version, table = target.version, target.table
-    layout = plan_layout(version.lake, table, version.directory)
-    columns = [f"c{i}" for i in range(len(table.schema.columns))]
+    layout, with_ids = _row_layouts(target)
+    columns = [f"c{i}" for i in range(len(target.table.schema.columns))]
     row_id = F.col(KEPT_ROW_ID)
     kept = rows.where(row_id.isNotNull()).select(*columns, KEPT_ROW_ID)
-    with_ids = replace(layout, extra_columns=(ROW_ID_COLUMN,))
     yield lambda: written.kept.extend(write_files(kept, with_ids, selected=True))
     if fresh:
         new = rows.where(row_id.isNull()).select(*columns)
         yield lambda: written.new.extend(write_files(new, layout, selected=True))
+
+
+def _row_layouts(target: Target) -> tuple[WriteLayout, WriteLayout]:
+    """How new rows are written, and those with ids of their own."""
+    layout = plan_layout(target.version.lake, target.table, target.version.directory)
+    return layout, replace(layout, extra_columns=(ROW_ID_COLUMN,))
 
 
 def _layout(tx: Transaction, target: Target) -> DeleteLayout:

@@ -13,7 +13,7 @@ from ducklake_spark.model.literals import format_text
 from ducklake_spark.model.partition import folder_names, hive_path, parse_transform
 from ducklake_spark.model.types import DataType
 from ducklake_spark.model.written import WrittenFile
-from ducklake_spark.parquet.write import FileSeries, TaskWriter
+from ducklake_spark.parquet.write import FileSeries, PlainRows, RowSink, TaskWriter, write_all
 from ducklake_spark.plan.layout import WriteLayout
 
 
@@ -37,26 +37,42 @@ def write_partitions(
         job_id: as for `write_batches`.
         task_id: as for `write_batches`.
     """
+    yield from write_all(batches, open_rows(layout, keys, job_id, task_id=task_id))
+
+
+def open_rows(layout: WriteLayout, keys: Sequence[int], job_id: str, *, task_id: int) -> RowSink:
+    """What takes the rows of a task; arguments as for `write_partitions`."""
     writer = TaskWriter(layout, job_id, task_id)
-    folders = Folders(layout)
-    series: FileSeries | None = None
-    current: tuple[str | None, ...] = ()
-    try:
-        for batch in batches:
-            rows = writer.convert(batch)
-            columns = [batch.column(key) for key in keys]
-            for start, end in find_runs(columns):
-                values = folders.values([column[start] for column in columns])
-                if series is None or values != current:
-                    if series is not None:
-                        yield from series.finish()
-                    series, current = FileSeries(writer, folders.path(values), values), values
-                yield from series.add(rows.slice(start, end - start))
-        if series is not None:
-            yield from series.finish()
-    except BaseException:
-        writer.discard()
-        raise
+    return _PartitionedRows(writer, keys) if layout.partition else PlainRows(writer)
+
+
+class _PartitionedRows:
+    """Rows that come partition by partition."""
+
+    def __init__(self, writer: TaskWriter, keys: Sequence[int]) -> None:
+        self._writer = writer
+        self._keys = keys
+        self._folders = Folders(writer.layout)
+        self._series: FileSeries | None = None
+        self._current: tuple[str | None, ...] = ()
+        self.discard = writer.discard
+
+    def add(self, batch: Any) -> Iterator[WrittenFile]:
+        """Take a batch of carriers, give the files that are full or of a partition that ended."""
+        rows = self._writer.convert(batch)
+        columns = [batch.column(key) for key in self._keys]
+        for start, end in find_runs(columns):
+            values = self._folders.values([column[start] for column in columns])
+            if self._series is None or values != self._current:
+                yield from self.finish()
+                folder = self._folders.path(values)
+                self._series, self._current = FileSeries(self._writer, folder, values), values
+            yield from self._series.add(rows.slice(start, end - start))
+
+    def finish(self) -> Iterator[WrittenFile]:
+        """End the partition, give its last file."""
+        if self._series is not None:
+            yield from self._series.finish()
 
 
 def find_runs(columns: Sequence[Any]) -> list[tuple[int, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -47,14 +47,30 @@ def write_batches(
         raise NotSupported(
             f'Cannot write to the partitioned table "{layout.table_name}" without Spark.'
         )
-    writer = TaskWriter(layout, job_id, task_id)
+    yield from write_all(batches, PlainRows(TaskWriter(layout, job_id, task_id)))
+
+
+class RowSink(Protocol):
+    """Takes batches of rows in their order, gives files."""
+
+    def add(self, batch: Any) -> Iterator[WrittenFile]:
+        """Take a batch of carriers, give the files that are full."""
+
+    def finish(self) -> Iterator[WrittenFile]:
+        """Write what is left, give the last files."""
+
+    def discard(self) -> None:
+        """Remove all files, complete or not."""
+
+
+def write_all(batches: Iterator[Any], rows: RowSink) -> Iterator[WrittenFile]:
+    """Give each file when it is complete; whatever goes wrong, none is left."""
     try:
-        series = FileSeries(writer)
         for batch in batches:
-            yield from series.add(writer.convert(batch))
-        yield from series.finish()
+            yield from rows.add(batch)
+        yield from rows.finish()
     except BaseException:
-        writer.discard()
+        rows.discard()
         raise
 
 
@@ -178,6 +194,19 @@ class FileSeries:
         written = self._open.close()
         self._open = None
         return replace(written, partition_values=self._values) if self._values else written
+
+
+class PlainRows:
+    """Rows of a table that is not partitioned."""
+
+    def __init__(self, writer: TaskWriter) -> None:
+        self._writer = writer
+        self._series = FileSeries(writer)
+        self.finish, self.discard = self._series.finish, writer.discard
+
+    def add(self, batch: Any) -> Iterator[WrittenFile]:
+        """Take a batch of carriers, give the files that are full."""
+        yield from self._series.add(self._writer.convert(batch))
 
 
 class OpenFile:

@@ -93,9 +93,12 @@ def _together(keys: list[str]) -> Column:
 
 
 def _put_together(rows: DataFrame) -> DataFrame:
-    """Rows in tasks that have enough to do, in the order in which they came."""
+    """Rows in tasks that have enough to do, in the order in which they came.
+
+    They are divided by their numbers: in turns, Spark would sort them first, to do the same again.
+    """
     numbered = rows.withColumn("place", F.monotonically_increasing_id())
-    together = numbered.hint("rebalance").sortWithinPartitions("place")
+    together = numbered.hint("rebalance", "place").sortWithinPartitions("place")
     return together.drop("place")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pickle
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -34,15 +34,15 @@ from ducklake_spark.spark.exchange import exchange, shares_a_disk
 from ducklake_spark.spark.failures import marked_errors, spark_failures
 from ducklake_spark.spark.jvm import unscaled_value
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 Decimals = dict[int, tuple[int, int]]
 """Precision and scale of the columns that travel as integers, by position."""
 
 SMALL_WRITE_BYTES: Final = 32 * 1024 * 1024
 _NO_IDEA: Final = 2**60  # what Spark says of data that it knows nothing about is above this
-_RESULT: Final = "task int, sequence int, file binary"
+_RESULT: Final = "task int, sequence int, outcome binary"
+
+WriteTask = Callable[[Iterator[Any], tuple[int, ...], int], Iterable[Any]]
+"""What a task does with its batches, given where the keys are and its own number. Task."""
 
 
 def write_files(
@@ -60,24 +60,37 @@ def write_files(
     try:
         with spark_failures(f'write to table "{layout.table_name}"'):
             size = "small" if one_task else _write_size(df, layout, selected=selected)
-            if _is_exchanged(df, layout, size):
-                found = _run_exchange(df, layout, job_id)
-            else:
-                found = _run(arrange(df, layout, size=size), layout, job_id, size)
+            found = _run(df, layout, size, partial(_write_task, layout, job_id))
     except BaseException:
         remove_leftovers(layout.directory, job_id)
         raise
-    found.sort(key=lambda row: (row["task"], row["sequence"]))
-    files = [pickle.loads(row["file"]) for row in found]  # noqa: S301 - made by our own tasks
+    files: list[WrittenFile] = found
     # Tasks hold partitions in no order; of one partition the files stay in theirs.
-    return sorted(files, key=_partition_place) if layout.partition else files
+    return sorted(files, key=partition_place) if layout.partition else files
 
 
-def _run(arranged: Arranged, layout: WriteLayout, job_id: str, size: WriteSize) -> list[Row]:
+def write_selected(df: DataFrame, layout: WriteLayout, write: WriteTask) -> list[Any]:
+    """Let tasks write rows that were selected among others; gives what `write` gives, in order.
+
+    The rows are brought into the order of the layout, and to as many tasks as they are worth.
+    """
+    return _run(df, layout, _write_size(df, layout, selected=True), write)
+
+
+def _run(df: DataFrame, layout: WriteLayout, size: WriteSize, write: WriteTask) -> list[Any]:
+    if _is_exchanged(df, layout, size):
+        found = _run_exchange(df, layout, write)
+    else:
+        found = _run_arranged(arrange(df, layout, size=size), size, write)
+    found.sort(key=lambda row: (row["task"], row["sequence"]))
+    return [pickle.loads(row["outcome"]) for row in found]  # noqa: S301 - made by our own tasks
+
+
+def _run_arranged(arranged: Arranged, size: WriteSize, write: WriteTask) -> list[Row]:
     rows, decimals = _send_decimals_as_longs(arranged.rows)
-    write = partial(_write_task, layout, job_id, arranged.keys)
     scale = partial(_scaled, decimals)
-    written = rows.mapInArrow(lambda batches: write(map(scale, batches)), _RESULT)
+    task = partial(_task, write, arranged.keys)
+    written = rows.mapInArrow(lambda batches: task(map(scale, batches)), _RESULT)
     return (written if size == "small" else in_plain_batches(written, rows.schema)).collect()
 
 
@@ -90,7 +103,7 @@ def _is_exchanged(df: DataFrame, layout: WriteLayout, size: WriteSize) -> bool:
     return divided and shares_a_disk(df.sparkSession)
 
 
-def _run_exchange(df: DataFrame, layout: WriteLayout, job_id: str) -> list[Row]:
+def _run_exchange(df: DataFrame, layout: WriteLayout, write: WriteTask) -> list[Row]:
     spark = df.sparkSession
     keyed = with_keys(df, layout)
     rows, decimals = _send_decimals_as_longs(keyed.rows)
@@ -99,7 +112,7 @@ def _run_exchange(df: DataFrame, layout: WriteLayout, job_id: str) -> list[Row]:
         keyed.keys,
         prepare=partial(_scaled, decimals),
         values_of=Folders(layout).values,
-        write=partial(_write_task, layout, job_id, keyed.keys),
+        write=partial(_task, write, keyed.keys),
         result=_RESULT,
         tasks=TASKS_PER_CORE * spark.sparkContext.defaultParallelism,
     )
@@ -114,7 +127,7 @@ def _write_size(df: DataFrame, layout: WriteLayout, *, selected: bool) -> WriteS
     return "unknown" if size is None or selected else "large"
 
 
-def _partition_place(file: WrittenFile) -> list[tuple[int, int, str]]:
+def partition_place(file: WrittenFile) -> list[tuple[int, int, str]]:
     """Numbers by their size, then text, then NULL."""
     return [
         (2, 0, "")
@@ -163,28 +176,29 @@ def _scaled(decimals: Decimals, batch: Any) -> Any:
     return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
-def _write_task(
-    layout: WriteLayout, job_id: str, keys: tuple[int, ...], batches: Iterable[Any]
-) -> Iterator[Any]:
-    """Write the rows of one task, give one row for each file. Task."""
+def _task(write: WriteTask, keys: tuple[int, ...], batches: Iterable[Any]) -> Iterator[Any]:
+    """Write the rows of one task, give one row for each outcome. Task."""
     context = TaskContext.get()
     partition, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
     with marked_errors():
-        rows = iter(batches)
-        files = (
-            write_partitions(rows, layout, keys, job_id, task_id=attempt)
-            if layout.partition
-            else write_batches(rows, layout, job_id, task_id=attempt)
-        )
-        for sequence, file in enumerate(files):
+        for sequence, outcome in enumerate(write(iter(batches), keys, attempt)):
             yield pa.RecordBatch.from_arrays(
                 [
                     pa.array([partition], pa.int32()),
                     pa.array([sequence], pa.int32()),
-                    pa.array([pickle.dumps(file)], pa.binary()),
+                    pa.array([pickle.dumps(outcome)], pa.binary()),
                 ],
-                names=["task", "sequence", "file"],
+                names=["task", "sequence", "outcome"],
             )
+
+
+def _write_task(
+    layout: WriteLayout, job_id: str, batches: Iterator[Any], keys: tuple[int, ...], task_id: int
+) -> Iterator[WrittenFile]:
+    """Task."""
+    if layout.partition:
+        return write_partitions(batches, layout, keys, job_id, task_id=task_id)
+    return write_batches(batches, layout, job_id, task_id=task_id)
 
 
 def is_small(df: DataFrame) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import secrets
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -52,11 +52,10 @@ def write_delete_files(
     """
     job_id = secrets.token_hex(6)
     action = f'delete from table "{layout.table_name}"'
-    if not layout.unique and _fits_driver(files):
+    if not layout.unique and fits_driver(files):
         with spark_failures(action):
             positions = _collect_positions(identities)
-        known = {file.data_file_id: file for file in files}
-        return _in_order(write_deletes_at_once(positions, known, layout, job_id))
+        return write_deletes_of(positions, files, layout)
     rows = identities.select(FILE_ID, POSITION, F.lit(None).cast("binary").alias(_FACTS))
     if files:
         rows = rows.unionAll(_facts_frame(identities, files))
@@ -74,12 +73,20 @@ def write_delete_files(
     )
 
 
+def write_deletes_of(
+    positions: Mapping[int | None, Any], files: Sequence[FileFacts], layout: DeleteLayout
+) -> list[DeletedRows]:
+    """The same for positions that the driver has, in order, by data file id."""
+    known = {file.data_file_id: file for file in files}
+    return _in_order(write_deletes_at_once(positions, known, layout, secrets.token_hex(6)))
+
+
 def _in_order(outcomes: Iterable[DeletedRows]) -> list[DeletedRows]:
     return sorted(outcomes, key=lambda each: (each.data_file_id is None, each.data_file_id or 0))
 
 
-def _fits_driver(files: Sequence[FileFacts]) -> bool:
-    """Whether bits for all rows, and at least one page of them for each file, are few enough."""
+def fits_driver(files: Sequence[FileFacts]) -> bool:
+    """Whether the driver can hold a bit for each row, and write a delete file for each file."""
     rows = sum(file.record_count for file in files)
     return len(files) <= _DRIVER_FILES and rows <= _DRIVER_ROWS
 
