@@ -213,7 +213,7 @@ class Connection(Maintenance):
             prepare_session(df.sparkSession)
             columns = [NewColumn(f.name, type_of_field(f)) for f in df.schema.fields]
             table = create_table(lake, tx, schema, table_name, columns, or_replace=or_replace)
-            rows = align_by_name(df, table.schema, {}, table=table.name)
+            rows = align_by_name(df, table.schema, lambda _: "NULL", table=table.name)
             return append(lake, tx, table, rows)
 
     def add_files(

@@ -219,3 +219,29 @@ def test_few_rows_of_a_large_table_make_one_file(con, location, spark):
         7,
         990_007,
     )
+
+
+@pytest.mark.parametrize("partitioned", [False, True])
+@pytest.mark.parametrize("files_of_driver", [1000, 0])
+def test_a_change_is_the_same_whoever_writes_the_delete_files(
+    con, monkeypatch, files_of_driver, partitioned
+):
+    """Beyond a number of files tasks write them, and rows are computed before."""
+    monkeypatch.setattr("ducklake_spark.spark.write_deletes._DRIVER_FILES", files_of_driver)
+    if partitioned:
+        con.sql("ALTER TABLE t SET PARTITIONED BY (bucket(3, id))")
+    con.sql("CALL lake.set_option('data_inlining_row_limit', 0)")
+    row_ids = dict(map(tuple, con.sql("SELECT id, rowid FROM t").collect()))
+    assert changed(con, "UPDATE t SET v = -id WHERE id % 3 = 0") == 8
+    merged = changed(
+        con,
+        "MERGE INTO t USING (SELECT i AS id FROM range(18, 26) r(i)) s USING (id) "
+        "WHEN MATCHED AND id = 20 THEN DELETE "
+        "WHEN MATCHED THEN UPDATE SET s = 'merged' WHEN NOT MATCHED THEN INSERT (id) VALUES (id)",
+    )
+    assert merged == 8
+    assert ids(con) == [*range(20), 21, 22, 23, 24, 25]
+    assert ids(con, "v = -id") == [0, 3, 6, 9, 12, 15, 18, 21]
+    assert ids(con, "s = 'merged'") == [18, 19, 21, 22]
+    after = dict(map(tuple, con.sql("SELECT id, rowid FROM t WHERE id < 23").collect()))
+    assert after == {key: value for key, value in row_ids.items() if key != 20}

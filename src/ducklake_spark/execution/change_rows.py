@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from ducklake_spark.errors import InvalidInput, NotSupported
 from ducklake_spark.execution.bind import run_query
-from ducklake_spark.execution.defaults import default_columns
+from ducklake_spark.execution.defaults import default_text
 from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.read import TableVersion
@@ -102,9 +102,8 @@ def _stage_update(
     """
     table = target.table
     with spark_failures(f'update table "{table.name}"'):
-        defaults = default_columns(table.schema)
         aligned = align_by_position(
-            rows, table.schema, given, defaults, table=table.name, kept=IDENTITY
+            rows, table.schema, given, default_text, table=table.name, kept=IDENTITY
         )
         if not once:
             aligned = drop_equal_rows(aligned, [FILE_ID, POSITION])

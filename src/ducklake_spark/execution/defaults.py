@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-
 from ducklake_spark.errors import InvalidValue, NotSupported
 from ducklake_spark.model.literals import format_text, parse_text
 from ducklake_spark.model.schema import Column as TableColumn
-from ducklake_spark.model.schema import Default, Schema
+from ducklake_spark.model.schema import Default
 from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.model.types import DataType, DecimalType, ScalarType
 from ducklake_spark.sql.constants import NotPlain, convert
@@ -19,11 +16,6 @@ from ducklake_spark.sql.trees import text
 from ducklake_spark.sql.values import bind_cell, constant_rows
 
 NOT_CONSTANT: Final = object()
-
-
-def default_columns(schema: Schema) -> dict[str, Column]:
-    """What each column takes when an INSERT leaves it out: its default, or NULL."""
-    return {column.name: F.expr(default_text(column)) for column in schema.columns}
 
 
 def constant_default(column: TableColumn) -> Any:

@@ -12,7 +12,6 @@ from ducklake_spark.execution.bind import run_query
 from ducklake_spark.execution.defaults import (
     NOT_CONSTANT,
     constant_default,
-    default_columns,
     default_text,
     initial_default,
 )
@@ -93,18 +92,17 @@ def _constants(s: st.Insert, table: TableEntry) -> list[tuple[Any, ...]] | None:
 
 def _source(con: Connection, s: st.Insert, table: TableEntry) -> DataFrame:
     """The rows to insert, with exactly the table's columns."""
-    spark = con.spark  # expressions cannot be made before there is a session
-    defaults = default_columns(table.schema)
     if isinstance(s.source, st.DefaultValues):
-        return align_by_name(spark.range(1).select(), table.schema, defaults, table=table.name)
+        one_row = con.spark.range(1).select()
+        return align_by_name(one_row, table.schema, default_text, table=table.name)
     targets = _targets(s, table)
     if isinstance(s.source, exp.Values):
         frame = _values(con, s.source, targets)
     else:
         frame = run_query(con, s.source)
     if s.by_name:
-        return align_by_name(frame, table.schema, defaults, table=table.name)
-    return align_by_position(frame, table.schema, targets, defaults, table=table.name)
+        return align_by_name(frame, table.schema, default_text, table=table.name)
+    return align_by_position(frame, table.schema, targets, default_text, table=table.name)
 
 
 def _values(con: Connection, source: exp.Values, targets: list[Column]) -> DataFrame:
@@ -159,7 +157,8 @@ def create_table(con: Connection, s: st.CreateTable) -> RowSet:
         if s.with_no_data:
             return RowSet(_COUNT, ((0,),))
         with spark_failures(f'create table "{name}"'):
-            rows = align_by_position(frame, table.schema, table.schema.columns, {}, table=name)
+            given = table.schema.columns
+            rows = align_by_position(frame, table.schema, given, default_text, table=name)
         return RowSet(_COUNT, ((append(lake, tx, table, rows),),))
 
 

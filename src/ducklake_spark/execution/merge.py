@@ -18,7 +18,7 @@ from sqlglot import exp
 from ducklake_spark.errors import DuckLakeError, InvalidInput
 from ducklake_spark.execution.bind import run_query
 from ducklake_spark.execution.change_rows import changing, table_query
-from ducklake_spark.execution.defaults import default_columns
+from ducklake_spark.execution.defaults import default_text
 from ducklake_spark.execution.merge_arms import Arm, Names, qualified, resolve_arms
 from ducklake_spark.execution.merge_ranges import (
     SourceKeys,
@@ -337,27 +337,23 @@ def _counted(done: Changed) -> MergeResult:
 def _changes(target: Target, arms: Sequence[Arm], taken: DataFrame) -> DataFrame:
     """The rows as `stage_changes` wants them."""
     schema = target.table.schema
-    defaults = default_columns(schema) if any(arm.inserts or arm.updates for arm in arms) else {}
     values = []
     for column in schema.columns:
         value = F.lit(None).cast(carrier_type(column.type))
         for arm in arms:
             if arm.inserts or arm.updates:
-                new = _new_value(arm, column, taken, defaults.get(column.name))
+                new = _new_value(arm, column, taken)
                 value = F.when(F.col(_ACTION) == arm.number, new).otherwise(value)
         values.append(value.alias(column.name))
     return taken.select(*values, *IDENTITY, _written(arms).alias(WRITTEN))
 
 
-def _new_value(
-    arm: Arm, column: Column, taken: DataFrame, default: SparkColumn | None
-) -> SparkColumn:
+def _new_value(arm: Arm, column: Column, taken: DataFrame) -> SparkColumn:
     given = arm.values.get(column.column_id)
     if given is None and arm.updates:
         return F.col(f"_t{column.column_id}")
     if given is None or given is DEFAULT:
-        assert default is not None  # noqa: S101 - they are made for every clause that writes
-        return default
+        return F.expr(default_text(column))
     name = _value_name(arm, column.column_id)
     return convert(F.col(name), taken.schema[name].dataType, column.type, where=column.name)
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.execution.bind import run_query
 from ducklake_spark.execution.change_rows import changing, condition_rows
-from ducklake_spark.execution.defaults import default_columns
+from ducklake_spark.execution.defaults import default_text
 from ducklake_spark.model.promotion import PROMOTIONS
 from ducklake_spark.model.types import ScalarType
 from ducklake_spark.operations import alter
@@ -85,8 +85,7 @@ def overwrite_frame(
 def _aligned(df: DataFrame, table: TableEntry) -> DataFrame:
     prepare_session(df.sparkSession)
     with spark_failures(f'write to table "{table.name}"'):
-        defaults = default_columns(table.schema)
-        return align_by_name(df, table.schema, defaults, table=table.name)
+        return align_by_name(df, table.schema, default_text, table=table.name)
 
 
 def _checked(

@@ -36,6 +36,7 @@ from ducklake_spark.spark.internal import (
     POSITION,
     WRITTEN,
 )
+from ducklake_spark.spark.selections import rename
 from ducklake_spark.spark.together import run_together
 from ducklake_spark.spark.write import write_files
 from ducklake_spark.spark.write_changes import write_changes
@@ -142,7 +143,7 @@ def stage_changes(
         deletes: whether there may be rows that are only deleted.
     """
     names = [f"c{i}" for i in range(len(target.table.schema.columns))]
-    named = changes.toDF(*names, *IDENTITY, WRITTEN)
+    named = rename(changes, [*names, *IDENTITY, WRITTEN])
     written = _Written()
     try:
         if fits_driver(_facts(target)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -16,6 +16,7 @@ from ducklake_spark.model.schema import Schema
 from ducklake_spark.model.types import DataType, DecimalType, ScalarType, format_sql_type
 from ducklake_spark.spark.carriers import carrier_type
 from ducklake_spark.spark.failures import refuse_value
+from ducklake_spark.spark.selections import rename, select
 
 _INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _FRACTIONAL = (T.FloatType, T.DoubleType, T.DecimalType)
@@ -25,14 +26,15 @@ def align_by_position(
     df: DataFrame,
     schema: Schema,
     targets: Sequence[TableColumn],
-    defaults: Mapping[str, Column],
+    default: Callable[[TableColumn], str],
     *,
     table: str,
     kept: Sequence[str] = (),
 ) -> DataFrame:
     """The n-th column of `df` becomes the n-th of `targets`; others take their default.
 
-    `kept` names columns behind those of `targets` that stay behind the table's as they are.
+    `default` gives the Spark SQL of a default. `kept` names columns behind those of `targets` that
+    stay behind the table's as they are.
     """
     given = len(df.columns) - len(kept)
     if given != len(targets):
@@ -41,43 +43,46 @@ def align_by_position(
             hint="name the columns: INSERT INTO t (a, b) …",
         )
     # Positions get names of their own: a query may give two columns the same name.
-    renamed = df.toDF(*(f"_c{i}" for i in range(len(targets))), *kept)
-    sources = {
-        target.column_id: (F.col(f"_c{i}"), renamed.schema[i].dataType)
-        for i, target in enumerate(targets)
-    }
-    return _select(renamed, schema, sources, defaults, kept)
+    renamed = rename(df, [*(f"_c{i}" for i in range(len(targets))), *kept])
+    kinds = [field.dataType for field in renamed.schema.fields]
+    sources = {t.column_id: (f"_c{i}", kinds[i]) for i, t in enumerate(targets)}
+    return _select(renamed, schema, sources, default, kept)
 
 
 def align_by_name(
-    df: DataFrame, schema: Schema, defaults: Mapping[str, Column], *, table: str
+    df: DataFrame, schema: Schema, default: Callable[[TableColumn], str], *, table: str
 ) -> DataFrame:
     """Columns are matched by name, whatever their case; those not given take their default."""
-    sources: dict[int, tuple[Column, T.DataType]] = {}
+    sources: dict[int, tuple[str, T.DataType]] = {}
     for field in df.schema.fields:
         target = schema.get(field.name, table=table)
         if target.column_id in sources:
             raise ColumnMismatch(f'Column "{field.name}" is given twice for table "{table}".')
-        sources[target.column_id] = (F.col(quote_for_spark(field.name)), field.dataType)
-    return _select(df, schema, sources, defaults)
+        sources[target.column_id] = (quote_for_spark(field.name), field.dataType)
+    return _select(df, schema, sources, default)
 
 
 def _select(
     df: DataFrame,
     schema: Schema,
-    sources: Mapping[int, tuple[Column, T.DataType]],
-    defaults: Mapping[str, Column],
+    sources: Mapping[int, tuple[str, T.DataType]],
+    default: Callable[[TableColumn], str],
     kept: Sequence[str] = (),
 ) -> DataFrame:
-    columns = []
-    for column in schema.columns:
-        if column.column_id in sources:
-            source, kind = sources[column.column_id]
-            value = convert(source, kind, column.type, where=column.name)
-        else:
-            value = defaults[column.name]
-        columns.append(value.alias(column.name))
-    return df.select(*columns, *kept)
+    texts = {c.column_id: default(c) for c in schema.columns if c.column_id not in sources}
+
+    def build() -> Iterator[Column]:
+        for column in schema.columns:
+            if column.column_id in sources:
+                source, kind = sources[column.column_id]
+                value = convert(F.col(source), kind, column.type, where=column.name)
+            else:
+                value = F.expr(texts[column.column_id])
+            yield value.alias(column.name)
+        yield from map(F.col, kept)
+
+    key = ("align", schema, *sources.items(), *texts.items(), *kept)
+    return select(df, key, build)
 
 
 def drop_equal_rows(df: DataFrame, keys: Sequence[str]) -> DataFrame:

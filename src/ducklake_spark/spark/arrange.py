@@ -12,6 +12,7 @@ from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.plan.layout import SortOrder, WriteLayout
 from ducklake_spark.spark.cluster import z_order
 from ducklake_spark.spark.partitioning import partition_columns
+from ducklake_spark.spark.selections import rename
 
 WriteSize = Literal["small", "large", "unknown"]
 TASKS_PER_CORE = 8
@@ -68,7 +69,8 @@ def _with_keys(df: DataFrame, layout: WriteLayout) -> tuple[Arranged, list[SortO
     width = len(df.columns)
     rows, orders = _with_sort_values(df, layout, [f"c{i}" for i in range(width)])
     keys = [key.alias(f"k{i}") for i, key in enumerate(partition_columns(rows, layout))]
-    return Arranged(rows.select("*", *keys), tuple(range(width, width + len(keys)))), orders
+    keyed = rows.select("*", *keys) if keys else rows
+    return Arranged(keyed, tuple(range(width, width + len(keys)))), orders
 
 
 def _divided(rows: DataFrame, keys: list[str]) -> DataFrame:
@@ -115,7 +117,7 @@ def _with_sort_values(
         return made, [SortOrder("") for _ in values]
     if not layout.sort:
         # Names of columns may hold dots and quotes, which Spark would take for its own syntax.
-        return df.toDF(*names), []
+        return rename(df, names), []
     own = [column.name for column in layout.columns]
     rows = df.toDF(*own).select(
         *(F.col(quote_for_spark(name)).alias(new) for name, new in zip(own, names, strict=True)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,6 +26,7 @@ from ducklake_spark.spark.internal import FILE_ID, HIDDEN_FROM, POSITION
 from ducklake_spark.spark.jvm import has_bit
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.relation import ListedFile, RelationSource, build_relation
+from ducklake_spark.spark.selections import keep_column
 
 # More positions than this are joined by shuffling: the hash table would not fit every executor.
 BROADCAST_DELETES: Final = 2_000_000
@@ -100,11 +101,15 @@ def find_bits(
 
 
 def _send(spark: SparkSession, hidden: HiddenRows) -> DeletedBits:
-    is_deleted = has_bit(spark, hidden.bits, F.expr(f"CAST({HIDDEN_FROM} + {POSITION} AS INT)"))
-    visible = F.col(HIDDEN_FROM).isNull() | ~is_deleted
+    place, has_none = (keep_column(spark, name, make) for name, make in _BITS.items())
+    visible = has_none | ~has_bit(spark, hidden.bits, place)
     return DeletedBits(hidden.starts, visible, len(hidden.bits))
 
 
+_BITS: Final[dict[str, Callable[[], SparkColumn]]] = {
+    "place": lambda: F.expr(f"CAST({HIDDEN_FROM} + {POSITION} AS INT)"),
+    "has_none": lambda: F.col(HIDDEN_FROM).isNull(),
+}
 _sent: OrderedDict[tuple[object, ...], DeletedBits] = OrderedDict()
 _sending = threading.Lock()
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import functools
 import logging
+import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final, Literal, TypeVar
 
 from py4j.protocol import Py4JJavaError
@@ -21,6 +22,7 @@ from ducklake_spark.errors import DuckLakeError, InvalidInput, NotSupported, Spa
 
 _Result = TypeVar("_Result")
 _REMEMBERED_ERRORS: Final = 64
+_KEPT_OBJECTS: Final = 512
 
 
 class Jvm:
@@ -34,6 +36,8 @@ class Jvm:
         self.gateway = gateway
         self.root = gateway.jvm
         self._maps: dict[tuple[tuple[str, str], ...], Any] = {}
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._keeping = threading.Lock()
         ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
         # Without this a Python error reaches the JVM as the text of a Python traceback.
         gateway.callback_server_parameters.propagate_java_exceptions = True
@@ -71,11 +75,6 @@ class Jvm:
     def directories(self, text: str) -> Any:
         """The files of a relation, from JSON, as the Seq of directories that Spark wants."""
         return self._array_seq.unsafeWrapArray(self.mapper.readValue(text, self._directories_class))
-
-    @functools.cached_property
-    def empty_metadata(self) -> Any:
-        """Metadata of a column that has none."""
-        return self.root.org.apache.spark.sql.types.Metadata.empty()
 
     @functools.cached_property
     def mapper(self) -> Any:
@@ -161,7 +160,31 @@ class Jvm:
 
     def object_type(self, name: str) -> Any:
         """The type of expressions whose values are objects of that class."""
-        return self.root.org.apache.spark.sql.types.ObjectType(self.class_named(name))
+
+        def build() -> Any:
+            return self.root.org.apache.spark.sql.types.ObjectType(self.class_named(name))
+
+        return self.kept(("object", name), build)
+
+    @functools.cached_property
+    def boolean_type(self) -> Any:
+        """BOOLEAN."""
+        return self.root.org.apache.spark.sql.types.DataType.fromDDL("boolean")
+
+    @functools.cached_property
+    def bit_sets(self) -> Any:
+        """The class java.util.BitSet."""
+        return self.root.java.util.BitSet
+
+    @functools.cached_property
+    def literal(self) -> Any:
+        """The class of constants in expressions."""
+        return self.expressions.Literal
+
+    @functools.cached_property
+    def invoke(self) -> Any:
+        """The class of expressions that call a method of an object."""
+        return self.expressions.objects.Invoke
 
     def frame(self, java_session: Any, logical_plan: Any) -> Any:
         """The JVM's DataFrame of a logical plan."""
@@ -176,6 +199,19 @@ class Jvm:
                 java.put(name, value)
             self._maps[key] = self.root.org.apache.spark.api.python.PythonUtils.toScalaMap(java)
         return self._maps[key]
+
+    def kept(self, key: Hashable, build: Callable[[], Any]) -> Any:
+        """An object that `build` makes, or has made lately for the same key."""
+        with self._keeping:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        made = build()
+        with self._keeping:
+            self._kept[key] = made
+            while len(self._kept) > _KEPT_OBJECTS:
+                self._kept.popitem(last=False)
+        return made
 
     def items(self, seq: Any) -> Iterable[Any]:
         """The elements of a Scala Seq."""
@@ -251,18 +287,6 @@ def _frame_in(java_session: Any, spark: SparkSession, logical_plan: Any) -> Data
     return DataFrame(jvm_of(spark).frame(java_session, logical_plan), spark)
 
 
-def bare_column(frame: DataFrame, name: str, shown: str) -> Column:
-    """A column of the frame under another name, without any metadata.
-
-    In two calls to the JVM: PySpark's own functions need some thirty, which a wide table feels.
-    """
-    java: Any = frame._jdf
-    make: Any = Column
-    empty = jvm_of(frame.sparkSession).empty_metadata
-    column: Column = make(getattr(java.col(name), "as")(shown, empty))
-    return column
-
-
 def unscaled_value(column: Column) -> Column:
     """The 64-bit integer behind a decimal of at most 18 digits: what Spark itself keeps of it."""
     return _applied(column, lambda jvm, value: jvm.expressions.UnscaledValue(value))
@@ -299,14 +323,13 @@ def has_bit(spark: SparkSession, bits: bytes, index: Column) -> Column:
     """
     jvm = jvm_of(spark)
     context: Any = spark.sparkContext._jsc
-    sent = context.broadcast(jvm.root.java.util.BitSet.valueOf(bits))
-    literal = jvm.expressions.Literal(sent, jvm.object_type("org.apache.spark.broadcast.Broadcast"))
-    invoke = jvm.expressions.objects.Invoke
+    sent = context.broadcast(jvm.bit_sets.valueOf(bits))
+    literal = jvm.literal(sent, jvm.object_type("org.apache.spark.broadcast.Broadcast"))
     # No types to cast arguments to; NULL gives NULL; the method gives none; it is deterministic.
     rest = (jvm.nil, True, False, True)
-    bit_set = invoke(literal, "value", jvm.object_type("java.util.BitSet"), jvm.nil, *rest)
-    boolean = jvm.root.org.apache.spark.sql.types.DataType.fromDDL("boolean")
-    return _applied(index, lambda _, at: invoke(bit_set, "get", boolean, jvm.seq([at]), *rest))
+    bit_set = jvm.invoke(literal, "value", jvm.object_type("java.util.BitSet"), jvm.nil, *rest)
+    boolean = jvm.boolean_type
+    return _applied(index, lambda _, at: jvm.invoke(bit_set, "get", boolean, jvm.seq([at]), *rest))
 
 
 def _applied(column: Column, build: Callable[[Jvm, Any], Any]) -> Column:

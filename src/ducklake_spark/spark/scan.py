@@ -6,7 +6,7 @@ Runs on the driver. No job is started; no file is touched before Spark plans the
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pyspark.sql import Column as SparkColumn
@@ -41,7 +41,7 @@ from ducklake_spark.spark.internal import (
     SNAPSHOT_FIELD,
     VIRTUAL_TYPES,
 )
-from ducklake_spark.spark.jvm import bare_column, known_not_null
+from ducklake_spark.spark.jvm import known_not_null
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.relation import (
     Choice,
@@ -51,12 +51,12 @@ from ducklake_spark.spark.relation import (
     RelationSource,
     build_relation,
 )
+from ducklake_spark.spark.selections import keep_column, select
 from ducklake_spark.spark.storage import (
     FIELD_ID,
     adapt,
     default_value,
     is_raw,
-    is_same,
     storage_field,
 )
 
@@ -156,10 +156,14 @@ class _Context:
             frame = hide_deleted(self.spark, frame, self.plan, branch, self.inlined_deletes)
         if facts := self._file_facts(branch):
             frame = frame.join(F.broadcast(facts), FILE_ID, "inner")
-        return frame.select(
-            *(_shown(frame, read, decoded=branch.reader == "arrow") for read in branch.columns),
-            *(self._virtual(name).alias(name) for name in self.virtual),
-        )
+        key = (branch.columns, branch.reader, self.virtual, self.plan.table.name)
+        return select(frame, key, lambda: self._selection(branch))
+
+    def _selection(self, branch: Branch) -> Iterator[SparkColumn]:
+        for read in branch.columns:
+            yield _shown(read, decoded=branch.reader == "arrow")
+        for name in self.virtual:
+            yield self._virtual(name).alias(name)
 
     def _bits(self, branch: Branch) -> DeletedBits | None:
         if not branch.deletes:
@@ -184,8 +188,7 @@ class _Context:
         if fields and fields[-1].name == _ROW_INDEX:
             # Were a position compared, and Spark put the constant for it wherever it stands, what
             # is left of other conditions might have to be decided file by file.
-            position = known_not_null(F.col(_ROW_INDEX))
-            frame = frame.withColumn(POSITION, position).drop(_ROW_INDEX)
+            frame = frame.withColumn(POSITION, keep_column(self.spark, _ROW_INDEX, _position))
         return frame
 
     def _arrow(self, branch: Branch) -> DataFrame:
@@ -254,7 +257,8 @@ class _Context:
     def _virtual(self, name: str) -> SparkColumn:
         match name:
             case "rowid":
-                reason = f"A file of {self.label} says nothing about the row ids of its rows."
+                name = self.plan.table.name
+                reason = f'A file of table "{name}" says nothing about the row ids of its rows.'
                 unknown = F.raise_error(F.lit(reason)).cast("bigint")
                 return F.coalesce(F.col(ROW_ID), F.col(ROW_START) + F.col(POSITION), unknown)
             case "snapshot_id":
@@ -270,6 +274,10 @@ class _Context:
                 return F.when(F.col(FILE_ID) < 0, F.col(ROW_ID)).otherwise(self._virtual("rowid"))
             case _:
                 return F.col(_fact(name))
+
+
+def _position() -> SparkColumn:
+    return known_not_null(F.col(_ROW_INDEX))
 
 
 def _listed(file: DataFile, bits: DeletedBits | None = None) -> ListedFile:
@@ -308,10 +316,8 @@ def _fact(name: str) -> str:
     return f"__ducklake_fact_{name}"
 
 
-def _shown(frame: DataFrame, read: ColumnRead, *, decoded: bool) -> SparkColumn:
+def _shown(read: ColumnRead, *, decoded: bool) -> SparkColumn:
     column, stored = read.column, read.stored
-    if read.hive is None and not decoded and stored is not None and is_same(stored, column):
-        return bare_column(frame, quote_for_spark(stored.name), column.name)
     if read.hive is not None:
         value = F.col(quote_for_spark(_fact(column.name)))
     elif decoded:

@@ -13,7 +13,8 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType
 
 from ducklake_spark.errors import DuckLakeError
@@ -33,6 +34,7 @@ from ducklake_spark.spark.arrow_batches import in_plain_batches
 from ducklake_spark.spark.exchange import exchange, shares_a_disk
 from ducklake_spark.spark.failures import marked_errors, spark_failures
 from ducklake_spark.spark.jvm import unscaled_value
+from ducklake_spark.spark.selections import select
 
 Decimals = dict[int, tuple[int, int]]
 """Precision and scale of the columns that travel as integers, by position."""
@@ -152,11 +154,16 @@ def _send_decimals_as_longs(rows: DataFrame) -> tuple[DataFrame, Decimals]:
         for index, field in enumerate(rows.schema.fields)
         if isinstance(field.dataType, DecimalType) and field.dataType.precision <= 18
     }
-    columns = [
-        unscaled_value(rows[name]).alias(name) if index in decimals else rows[name]
-        for index, name in enumerate(rows.columns)
-    ]
-    return (rows.select(*columns), decimals) if decimals else (rows, decimals)
+    if not decimals:
+        return rows, decimals
+    names = rows.columns
+
+    def build() -> Iterator[Column]:
+        for index, name in enumerate(names):
+            column = F.col(name)
+            yield unscaled_value(column).alias(name) if index in decimals else column
+
+    return select(rows, ("unscaled", *names, *decimals), build), decimals
 
 
 def _scaled(decimals: Decimals, batch: Any) -> Any:

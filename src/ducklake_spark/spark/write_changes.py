@@ -12,6 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.written import WrittenFile
@@ -24,6 +25,7 @@ from ducklake_spark.parquet.changed_rows import (
 from ducklake_spark.plan.layout import WriteLayout
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.internal import FILE_ID, KEPT_ROW_ID, POSITION, WRITTEN
+from ducklake_spark.spark.selections import select
 from ducklake_spark.spark.write import partition_place, remove_leftovers, write_selected
 
 _FACTS: Final = (
@@ -63,7 +65,8 @@ def write_changes(changes: DataFrame, new: WriteLayout, kept: WriteLayout) -> Wr
     """
     layout = ChangeLayout(new, kept, (secrets.token_hex(6), secrets.token_hex(6)))
     columns = [f"c{i}" for i in range(len(new.columns))]
-    rows = changes.select(*columns, *(fact.name for fact in _FACTS))
+    names = (*columns, *(fact.name for fact in _FACTS))
+    rows = select(changes, names, lambda: map(F.col, names))
     arranged = replace(new, extra_columns=(*new.extra_columns, *_FACTS))
     try:
         with spark_failures(f'change rows of table "{new.table_name}"'):

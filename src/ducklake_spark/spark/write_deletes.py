@@ -5,13 +5,14 @@ from __future__ import annotations
 import pickle
 import secrets
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -26,6 +27,7 @@ from ducklake_spark.parquet.delete_files import (
 from ducklake_spark.spark.failures import marked_errors, spark_failures
 from ducklake_spark.spark.internal import FILE_ID, POSITION
 from ducklake_spark.spark.local import local_frame
+from ducklake_spark.spark.selections import keep_column
 from ducklake_spark.spark.write import remove_leftovers
 
 _FACTS: Final = "__ducklake_facts"
@@ -33,6 +35,15 @@ _RESULT: Final = "task int, sequence int, deleted binary"
 _PAGE_ROWS: Final = 32_768
 _DRIVER_FILES: Final = 1_000
 _DRIVER_ROWS: Final = 1 << 28
+
+
+# Spark's pages count from one.
+_PAGES: Final[dict[str, Callable[[], SparkColumn]]] = {
+    "page": lambda: F.bitmap_bucket_number(F.col(POSITION) + 1).alias("page"),
+    "bits": lambda: F.bitmap_construct_agg(F.bitmap_bit_position(F.col(POSITION) + 1)).alias(
+        "bits"
+    ),
+}
 
 
 def write_delete_files(
@@ -96,17 +107,15 @@ def _collect_positions(identities: DataFrame) -> dict[int | None, Any]:
 
     Spark makes a page of bits for each run of 32,768 rows, of a file, that some are among.
     """
-    place = F.col(POSITION) + 1  # its pages count from one
-    pages = (
-        identities.groupBy(FILE_ID, F.bitmap_bucket_number(place).alias("page"))
-        .agg(F.bitmap_construct_agg(F.bitmap_bit_position(place)).alias("bits"))
-        .collect()
-    )
+    spark = identities.sparkSession
+    number, bits = (keep_column(spark, name, make) for name, make in _PAGES.items())
+    pages = identities.groupBy(FILE_ID, number).agg(bits).collect()
     found: dict[int | None, list[Any]] = defaultdict(list)
     for page in sorted(pages, key=lambda row: int(row["page"])):
         first = (int(page["page"]) - 1) * _PAGE_ROWS
-        bits = pa.Array.from_buffers(pa.bool_(), _PAGE_ROWS, [None, pa.py_buffer(page["bits"])])
-        places = pc.indices_nonzero(bits).cast(pa.int64())
+        given = pa.py_buffer(page["bits"])
+        is_among = pa.Array.from_buffers(pa.bool_(), _PAGE_ROWS, [None, given])
+        places = pc.indices_nonzero(is_among).cast(pa.int64())
         found[page[FILE_ID]].append(pc.add(places, first))
     return {file_id: pa.concat_arrays(parts) for file_id, parts in found.items()}
 
