@@ -150,3 +150,24 @@ def test_a_locked_database_is_waited_for(location):
         con.sql("INSERT INTO t VALUES (1, 'one')")
     con.close()
     assert count(location) == 1
+
+
+def test_one_bound_that_moves_is_one_statement(con):
+    con.sql("INSERT INTO t VALUES (2, 'one')")
+    statements = traced(con, "INSERT INTO t VALUES (3, 'one')")
+    changed = [sql for sql in statements if "ducklake_table_column_stats" in sql]
+    assert [sql.split()[0] for sql in changed] == ["UPDATE"]
+
+
+def test_bounds_cover_all_rows_however_many_of_them_move(con):
+    con.sql("INSERT INTO t VALUES (5, 'one')")
+    con.sql("INSERT INTO t VALUES (7, 'two')")
+    con.sql("INSERT INTO t VALUES (-3, 'alone')")
+    con.sql("INSERT INTO t VALUES (1, NULL)")
+    db = con.current_lake().db
+    rows = db.fetch(
+        "SELECT column_id, min_value, max_value, contains_null "
+        f"FROM {db.table('ducklake_table_column_stats')} ORDER BY column_id"
+    )
+    bounds = [(i, low, high, db.decode("boolean", null)) for i, low, high, null in rows]
+    assert bounds == [(1, "-3", "7", False), (2, "alone", "two", True)]

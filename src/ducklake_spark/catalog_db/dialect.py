@@ -43,6 +43,9 @@ class Session(Protocol):
     def run(self, sql: str, params: Sequence[Any]) -> None:
         """Execute a statement of which no rows are wanted."""
 
+    def run_all(self, statements: Iterable[tuple[str, Sequence[Any]]]) -> None:
+        """Execute statements in order, of which no rows are wanted; none after one that fails."""
+
     def rows(self, sql: str, params: Sequence[Any]) -> list[Row]:
         """Execute a query and bring all its rows."""
 

@@ -87,6 +87,11 @@ class PostgresSession:
         """Execute a statement; inside `batch` its error may come later."""
         self._connection.execute(_query(sql), params)
 
+    def run_all(self, statements: Iterable[tuple[str, Sequence[Any]]]) -> None:
+        """Execute statements in order; inside `batch` the errors may come later."""
+        for sql, params in statements:
+            self.run(sql, params)
+
     def rows(self, sql: str, params: Sequence[Any]) -> list[Row]:
         """Execute a query and bring all its rows."""
         return self._connection.execute(_query(sql), params).fetchall()

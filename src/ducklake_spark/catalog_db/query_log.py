@@ -133,6 +133,14 @@ class LoggedSession:
         with self._timed(((sql, params),)):
             self._inner.run(sql, params)
 
+    def run_all(self, statements: Iterable[tuple[str, Sequence[Any]]]) -> None:
+        """See `Session`. While somebody listens each is sent by itself, and has its own time."""
+        if not self._log.is_heard:
+            self._inner.run_all(statements)
+            return
+        for sql, params in statements:
+            self.run(sql, params)
+
     def rows(self, sql: str, params: Sequence[Any]) -> list[Row]:
         """See `Session`."""
         with self._timed(((sql, params),)):
