@@ -14,6 +14,7 @@ _TIMESTAMP = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
     r"\s*(?:Z|([+-])(\d\d):?(\d\d)?)?"
 )
+_PLAIN: Final = frozenset({int, str, bytes, type(None)})
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
@@ -80,6 +81,8 @@ def _decode_time(value: Any) -> dt.datetime:
 
 def encode_as_text(value: Any) -> Any:
     """For databases that know neither times nor uuids nor booleans: text and 0/1."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, dt.datetime):
         return format_timestamp(value)
     if isinstance(value, uuid.UUID):

@@ -91,10 +91,19 @@ def parse_decimal(text: str, kind: DecimalType) -> Decimal:
 
 def to_decimal(value: Any, kind: DecimalType) -> Decimal:
     """The number at the scale of the type; one that would have to be rounded is refused."""
+    if _is_sized(value, kind):
+        return value  # type: ignore[no-any-return]
     number = unscaled(value, kind.scale)
     if number is None or abs(number) >= 10**kind.precision:
         raise InvalidValue(f"{value} does not fit a decimal({kind.precision},{kind.scale}).")
     return Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -kind.scale))
+
+
+def _is_sized(value: Any, kind: DecimalType) -> bool:
+    """Whether it is a number of the type as it stands, which most are."""
+    if type(value) is not Decimal or not value or value.as_tuple().exponent != -kind.scale:
+        return False
+    return value.adjusted() < kind.precision - kind.scale
 
 
 def unscaled(value: Any, scale: int) -> int | None:
