@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from ducklake_spark.catalog_db.dialect import (
@@ -137,6 +138,7 @@ def _read_bytes_as_text(connection: psycopg.Connection[Any]) -> None:
     connection.adapters.register_loader("bytea", TextLoader)
 
 
+@lru_cache(maxsize=1024)
 def _query(sql: str) -> bytes:
     # psycopg takes only literal str by type; bytes say that the text is meant to be built.
     return to_format_marks(sql).encode()

@@ -26,7 +26,8 @@ def format_timestamp(moment: dt.datetime) -> str:
     """
     moment = in_utc(moment)
     fraction = f".{moment.microsecond:06d}".rstrip("0").rstrip(".")
-    return f"{moment:%Y-%m-%d %H:%M:%S}{fraction}+00"
+    whole = moment.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds")
+    return f"{whole}{fraction}+00"
 
 
 def parse_timestamp(text: str) -> dt.datetime:

@@ -18,6 +18,7 @@ _RANGES: Final[dict[str, tuple[int, int]]] = {
     **{name: (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for name, bits in SIGNED_BITS.items()},
     **{name: (0, 2**bits - 1) for name, bits in UNSIGNED_BITS.items()},
 }
+_UNITS: Final = {scale: Decimal((0, (1,), -scale)) for scale in range(39)}
 _INTEGER: Final = re.compile(r"[+-]?\d+")
 _LONGEST: Final = 60  # no number has as many digits
 
@@ -101,7 +102,8 @@ def to_decimal(value: Any, kind: DecimalType) -> Decimal:
 
 def _is_sized(value: Any, kind: DecimalType) -> bool:
     """Whether it is a number of the type as it stands, which most are."""
-    if type(value) is not Decimal or not value or value.as_tuple().exponent != -kind.scale:
+    unit = _UNITS.get(kind.scale)
+    if unit is None or type(value) is not Decimal or not value or not value.same_quantum(unit):
         return False
     return value.adjusted() < kind.precision - kind.scale
 
