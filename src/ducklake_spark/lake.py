@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
-from ducklake_spark.catalog.newest import load_newest
 from ducklake_spark.catalog.settings import (
     DEFAULT_INLINING_ROW_LIMIT,
     Settings,
@@ -22,7 +21,7 @@ from ducklake_spark.catalog.snapshots import (
 )
 from ducklake_spark.catalog.state import CatalogState, load_state
 from ducklake_spark.catalog_db.connection import Database
-from ducklake_spark.commit.base import BaseMemory
+from ducklake_spark.commit.base import BaseMemory, load_start
 from ducklake_spark.commit.options import OptionPlace
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.commit.transaction import Transaction
@@ -142,11 +141,11 @@ class Lake:
     def _begin_held(self, retry: RetryPolicy) -> Transaction:
         with ExitStack() as scope:
             scope.enter_context(self.db.transaction())
-            newest = load_newest(self.db, self._newest)
+            newest, base = load_start(self.db, self._newest, self._memory)
             self._newest, self._held_settings = newest.snapshot, newest.settings
             scope.callback(self._forget_settings)
             tx = self._begin_at(newest.snapshot, retry)
-            tx.hold(newest, scope.pop_all())
+            tx.hold(newest, scope.pop_all(), base)
             return tx
 
     def _begin_at(self, snapshot: Snapshot, retry: RetryPolicy) -> Transaction:

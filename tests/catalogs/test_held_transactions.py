@@ -150,3 +150,60 @@ def test_a_locked_database_is_waited_for(location):
         con.sql("INSERT INTO t VALUES (1, 'one')")
     con.close()
     assert count(location) == 1
+
+
+def test_one_bound_that_moves_is_one_statement(con):
+    con.sql("INSERT INTO t VALUES (2, 'one')")
+    statements = traced(con, "INSERT INTO t VALUES (3, 'one')")
+    changed = [sql for sql in statements if "ducklake_table_column_stats" in sql]
+    assert [sql.split()[0] for sql in changed] == ["UPDATE"]
+
+
+def test_bounds_cover_all_rows_however_many_of_them_move(con):
+    con.sql("INSERT INTO t VALUES (5, 'one')")
+    con.sql("INSERT INTO t VALUES (7, 'two')")
+    con.sql("INSERT INTO t VALUES (-3, 'alone')")
+    con.sql("INSERT INTO t VALUES (1, NULL)")
+    db = con.current_lake().db
+    rows = db.fetch(
+        "SELECT column_id, min_value, max_value, contains_null "
+        f"FROM {db.table('ducklake_table_column_stats')} ORDER BY column_id"
+    )
+    bounds = [(i, low, high, db.decode("boolean", null)) for i, low, high, null in rows]
+    assert bounds == [(1, "-3", "7", False), (2, "alone", "two", True)]
+
+
+@pytest.mark.parametrize("catalog_kind", ["postgres"])
+def test_writers_in_turns_take_two_round_trips_each(con, location):
+    other = ducklake_spark.connect(location.uri, alias="lake", data_path=location.data_path)
+    both = (con, other)
+    for number in range(3):
+        for each in both:
+            each.sql(f"INSERT INTO t VALUES ({number}, 'in turn')")
+    for each in both:
+        db = each.current_lake().db
+        before = db.round_trips
+        each.sql("INSERT INTO t VALUES (9, 'again')")
+        assert db.round_trips - before == 2
+    other.close()
+
+
+def test_writers_in_turns_count_rows_and_widen_bounds_together(con, location):
+    """What one remembers of the table is what the other has left, whoever was last."""
+    other = ducklake_spark.connect(location.uri, alias="lake", data_path=location.data_path)
+    turns = (con, other, con, other, other, con, con, other, con)
+    for number, each in enumerate(turns, 10):
+        each.sql(f"INSERT INTO t VALUES ({number}, 'name {number}')")
+    other.sql("CREATE TABLE u (id BIGINT)")
+    for each in (con, other, con):
+        each.sql("INSERT INTO u VALUES (1)")
+    db = con.current_lake().db
+    query = f"SELECT record_count, next_row_id FROM {db.table('ducklake_table_stats')} "
+    assert db.fetch(f"{query} ORDER BY table_id") == [(10, 10), (3, 3)]
+    bounds = db.fetch(
+        f"SELECT min_value, max_value FROM {db.table('ducklake_table_column_stats')} "
+        "WHERE column_id = 1 ORDER BY table_id"
+    )
+    assert bounds == [("1", "18"), ("1", "1")]
+    other.close()
+    assert count(location) == 10

@@ -48,6 +48,18 @@ class ColumnHistory:
 
     def schema_at(self, snapshot_id: int) -> Schema:
         """The columns as that snapshot saw them; see `changes` for one before the first."""
+        last, schema = self._last
+        if last != snapshot_id:
+            schema = self._schema_at(snapshot_id)
+            self.__dict__["_last"] = (snapshot_id, schema)  # every small insert asks for the same
+        return schema
+
+    @cached_property
+    def _last(self) -> tuple[int, Schema]:
+        """The snapshot that was last asked for."""
+        return self.first_snapshot, self._schema_at(self.first_snapshot)
+
+    def _schema_at(self, snapshot_id: int) -> Schema:
         if snapshot_id < self.first_snapshot:
             return self._first_schema()
         return build_schema(row for row in self.rows if row.visible_at(snapshot_id))

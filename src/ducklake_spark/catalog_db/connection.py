@@ -284,11 +284,17 @@ class Database:
         """
         with self._lock:
             if self._in_transaction:
-                for statement in statements:
-                    self.execute(statement.sql, statement.params)
+                with self._errors():
+                    self._check_writable()
+                    self._session.run_all(map(self._noted, statements))
                 return
             with self.transaction():
                 self.run_batch(statements)
+
+    def _noted(self, statement: Statement) -> tuple[str, list[Any]]:
+        """What the driver takes of a statement that is just about to be sent."""
+        self._note(statement.sql)
+        return statement.sql, self._encoded(statement.params)
 
     def insert_statements(self, table: Table, rows: Sequence[Row]) -> list[Statement]:
         """The statements that insert whole rows, by position, into a catalog table."""

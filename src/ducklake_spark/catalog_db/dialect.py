@@ -43,6 +43,9 @@ class Session(Protocol):
     def run(self, sql: str, params: Sequence[Any]) -> None:
         """Execute a statement of which no rows are wanted."""
 
+    def run_all(self, statements: Iterable[tuple[str, Sequence[Any]]]) -> None:
+        """Execute statements in order, of which no rows are wanted; none after one that fails."""
+
     def rows(self, sql: str, params: Sequence[Any]) -> list[Row]:
         """Execute a query and bring all its rows."""
 
@@ -183,13 +186,16 @@ def quote(name: str) -> str:
 
 def values_insert(table: Table, name: str, rows: Sequence[Row]) -> Iterable[Statement]:
     """Rows as ``INSERT ... VALUES`` statements of at most 500 rows each."""
-    row_marks = f"({', '.join('?' for _ in table.columns)})"
     for start in range(0, len(rows), 500):
         chunk = rows[start : start + 500]
-        marks = ", ".join(row_marks for _ in chunk)
-        yield Statement(
-            f"INSERT INTO {name} VALUES {marks}", tuple(value for row in chunk for value in row)
-        )
+        text = _values_text(name, len(table.columns), len(chunk))
+        yield Statement(text, tuple(value for row in chunk for value in row))
+
+
+@lru_cache(maxsize=256)
+def _values_text(name: str, columns: int, rows: int) -> str:
+    row_marks = f"({', '.join('?' for _ in range(columns))})"
+    return f"INSERT INTO {name} VALUES {', '.join(row_marks for _ in range(rows))}"
 
 
 # --- inlined rows --------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ _COLUMN_TYPES: Final[dict[Kind, str]] = {
     "varchar": "VARCHAR",
 }
 _JSON_FROM_ROWS: Final = 20
+_LONGEST_TEXT: Final = 100_000
 
 
 class DuckdbSession:
@@ -58,6 +59,27 @@ class DuckdbSession:
     def run(self, sql: str, params: Sequence[Any]) -> None:
         """Execute a statement."""
         self._execute(sql, params)
+
+    def run_all(self, statements: Iterable[tuple[str, Sequence[Any]]]) -> None:
+        """Execute statements in order, as few texts: DuckDB is quicker with one than with each."""
+        texts: list[str] = []
+        length = 0
+        for sql, params in statements:
+            text, rest = write_in(sql, params) if params else (sql, [])
+            if rest or length > _LONGEST_TEXT:
+                self._run_texts(texts)
+                length = 0
+            if rest:
+                self._connection.execute(text, rest)
+            else:
+                texts.append(text)
+                length += len(text)
+        self._run_texts(texts)
+
+    def _run_texts(self, texts: list[str]) -> None:
+        if texts:
+            self._connection.execute(";\n".join(texts))
+            texts.clear()
 
     def rows(self, sql: str, params: Sequence[Any]) -> list[Row]:
         """Execute a query; times come as microseconds since 1970.

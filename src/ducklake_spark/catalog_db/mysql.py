@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
@@ -63,6 +63,11 @@ class MysqlSession:
         """Execute a statement."""
         with self._connection.cursor() as cursor:
             cursor.execute(to_format_marks(sql), tuple(params))
+
+    def run_all(self, statements: Iterable[tuple[str, Sequence[Any]]]) -> None:
+        """Execute statements in order."""
+        for sql, params in statements:
+            self.run(sql, params)
 
     def rows(self, sql: str, params: Sequence[Any]) -> list[Row]:
         """Execute a query and bring all its rows."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from ducklake_spark.catalog_db.dialect import (
@@ -87,6 +88,11 @@ class PostgresSession:
         """Execute a statement; inside `batch` its error may come later."""
         self._connection.execute(_query(sql), params)
 
+    def run_all(self, statements: Iterable[tuple[str, Sequence[Any]]]) -> None:
+        """Execute statements in order; inside `batch` the errors may come later."""
+        for sql, params in statements:
+            self.run(sql, params)
+
     def rows(self, sql: str, params: Sequence[Any]) -> list[Row]:
         """Execute a query and bring all its rows."""
         return self._connection.execute(_query(sql), params).fetchall()
@@ -132,6 +138,7 @@ def _read_bytes_as_text(connection: psycopg.Connection[Any]) -> None:
     connection.adapters.register_loader("bytea", TextLoader)
 
 
+@lru_cache(maxsize=1024)
 def _query(sql: str) -> bytes:
     # psycopg takes only literal str by type; bytes say that the text is meant to be built.
     return to_format_marks(sql).encode()

@@ -130,16 +130,31 @@ class LoggedSession:
 
     def run(self, sql: str, params: Sequence[Any]) -> None:
         """See `Session`."""
+        if not self._log.is_heard:
+            self._inner.run(sql, params)
+            return
         with self._timed(((sql, params),)):
             self._inner.run(sql, params)
 
+    def run_all(self, statements: Iterable[tuple[str, Sequence[Any]]]) -> None:
+        """See `Session`. While somebody listens each is sent by itself, and has its own time."""
+        if not self._log.is_heard:
+            self._inner.run_all(statements)
+            return
+        for sql, params in statements:
+            self.run(sql, params)
+
     def rows(self, sql: str, params: Sequence[Any]) -> list[Row]:
         """See `Session`."""
+        if not self._log.is_heard:
+            return self._inner.rows(sql, params)
         with self._timed(((sql, params),)):
             return self._inner.rows(sql, params)
 
     def rows_of_all(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[Row]]:
         """See `Session`. The time of all is noted with the last."""
+        if not self._log.is_heard:
+            return self._inner.rows_of_all(queries)
         with self._timed(queries):
             return self._inner.rows_of_all(queries)
 
@@ -153,9 +168,6 @@ class LoggedSession:
 
     @contextmanager
     def _timed(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> Iterator[None]:
-        if not self._log.is_heard:
-            yield
-            return
         start = time.perf_counter()
         try:
             yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Final
@@ -84,6 +84,11 @@ class SqliteSession:
     def run(self, sql: str, params: Sequence[Any]) -> None:
         """Execute a statement."""
         self._connection.execute(sql, params).close()
+
+    def run_all(self, statements: Iterable[tuple[str, Sequence[Any]]]) -> None:
+        """Execute statements in order."""
+        for sql, params in statements:
+            self.run(sql, params)
 
     def rows(self, sql: str, params: Sequence[Any]) -> list[Row]:
         """Execute a query; reading it to its end releases SQLite's read lock."""

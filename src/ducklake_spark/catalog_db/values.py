@@ -14,6 +14,7 @@ _TIMESTAMP = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
     r"\s*(?:Z|([+-])(\d\d):?(\d\d)?)?"
 )
+_PLAIN: Final = frozenset({int, str, bytes, type(None)})
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
@@ -25,7 +26,8 @@ def format_timestamp(moment: dt.datetime) -> str:
     """
     moment = in_utc(moment)
     fraction = f".{moment.microsecond:06d}".rstrip("0").rstrip(".")
-    return f"{moment:%Y-%m-%d %H:%M:%S}{fraction}+00"
+    whole = moment.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds")
+    return f"{whole}{fraction}+00"
 
 
 def parse_timestamp(text: str) -> dt.datetime:
@@ -80,6 +82,8 @@ def _decode_time(value: Any) -> dt.datetime:
 
 def encode_as_text(value: Any) -> Any:
     """For databases that know neither times nor uuids nor booleans: text and 0/1."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, dt.datetime):
         return format_timestamp(value)
     if isinstance(value, uuid.UUID):

@@ -170,7 +170,7 @@ def widen_bounds(
 ) -> None:
     """Widen the table's bounds to cover rows of its files: DuckDB answers from them.
 
-    Rows that change are written anew: two statements, whatever the number of columns.
+    One row that changes is updated. Several are written anew: two statements, however many.
     """
     current = commit.base.column_stats.get(table_id, {})
     by_column: dict[int, list[ColumnStats]] = defaultdict(list)
@@ -178,7 +178,8 @@ def widen_bounds(
         # A file may have columns that the same transaction has dropped since.
         if stats.column_id in table.schema.by_id:
             by_column[stats.column_id].append(stats)
-    outdated = []
+    outdated: list[int] = []
+    widened: list[TableColumnStats] = []
     after = dict(current)
     for column_id, parts in by_column.items():
         known = current.get(column_id)
@@ -191,23 +192,40 @@ def widen_bounds(
             del after[column_id]
         # No row says "unknown"; a row without bounds would be taken for "no values so far".
         if merged is not None:
-            _insert_column_stats(commit, table_id, merged)
+            widened.append(merged)
             after[column_id] = merged
     commit.column_stats[table_id] = after
-    if outdated:
+    _store_column_stats(commit, table_id, outdated, widened)
+
+
+def _store_column_stats(
+    commit: CommitRows, table_id: int, outdated: Sequence[int], widened: Sequence[TableColumnStats]
+) -> None:
+    name = commit.db.table("ducklake_table_column_stats")
+    if len(outdated) == 1 and [stats.column_id for stats in widened] == outdated:
+        (stats,) = widened
         commit.execute(
-            f"DELETE FROM {commit.db.table('ducklake_table_column_stats')} WHERE table_id = ? "
-            f"AND column_id IN ({', '.join('?' for _ in outdated)})",
+            f"UPDATE {name} SET contains_null = ?, contains_nan = ?, min_value = ?, "
+            "max_value = ?, extra_stats = ? WHERE table_id = ? AND column_id = ?",
+            *_column_values(stats),
+            table_id,
+            stats.column_id,
+        )
+        return
+    for stats in widened:
+        values = _column_values(stats)
+        commit.insert("ducklake_table_column_stats", table_id, stats.column_id, *values)
+    if outdated:
+        marks = ", ".join("?" for _ in outdated)
+        commit.execute(
+            f"DELETE FROM {name} WHERE table_id = ? AND column_id IN ({marks})",
             table_id,
             *outdated,
         )
 
 
-def _insert_column_stats(commit: CommitRows, table_id: int, stats: TableColumnStats) -> None:
-    commit.insert(
-        "ducklake_table_column_stats",
-        table_id,
-        stats.column_id,
+def _column_values(stats: TableColumnStats) -> tuple[bool | str | None, ...]:
+    return (
         stats.contains_null,
         stats.contains_nan,
         stats.min_value,

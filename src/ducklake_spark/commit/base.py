@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from ducklake_spark.catalog.newest import Newest, load_newest, newest_query, read_newest
 from ducklake_spark.catalog.snapshots import (
@@ -17,6 +17,8 @@ from ducklake_spark.catalog_db.connection import Database, Statement
 from ducklake_spark.errors import TransactionConflict
 from ducklake_spark.model.entities import Snapshot
 from ducklake_spark.model.stats import TableColumnStats
+
+_FEW_TABLES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +65,39 @@ class BaseMemory:
 
     It holds as long as the snapshot of that commit is the newest, which is asked inside the next
     commit: nothing of it changes without a snapshot.
+
+    Attributes:
+        base: what the last commit left.
+        overtaken: whether others had committed since, when that was last asked.
     """
 
     base: CommitBase | None = None
+    overtaken: bool = False
+
+
+def load_start(
+    db: Database, known: Snapshot | None, memory: BaseMemory
+) -> tuple[Newest, CommitBase | None]:
+    """What a transaction that is begun inside its commit reads first.
+
+    Where others are writing too, what is remembered is out of date: then all that a commit to the
+    same tables needs is read at once, while others wait, and not after one more round trip.
+
+    Args:
+        db: with a transaction open.
+        known: a snapshot that has been the newest.
+        memory: of the connection.
+    """
+    before, base = memory.base, None
+    if before and memory.overtaken and db.dialect.batches and len(before.tables) <= _FEW_TABLES:
+        tables = sorted(before.tables)
+        latest, *rows = db.fetch_batch([newest_query(db, None), *_table_queries(db, tables)])
+        newest = read_newest(db, latest)
+        base = _base_of(db, newest, tables, rows)
+    else:
+        newest = load_newest(db, known)
+    memory.overtaken = before is not None and before.latest != newest.snapshot
+    return newest, base
 
 
 def load_base(

@@ -68,6 +68,7 @@ class _Held:
 
     newest: Newest
     scope: ExitStack
+    base: CommitBase | None = None
 
 
 class _LetGo(Exception):
@@ -129,7 +130,7 @@ class Transaction:
         self._written += [written.path for written in files.values() if written is not None]
         self.local.delete_own(table_id, files, rows)
 
-    def hold(self, newest: Newest, scope: ExitStack) -> None:
+    def hold(self, newest: Newest, scope: ExitStack, base: CommitBase | None = None) -> None:
         """Take over the transaction of the metadata database in which this one was begun.
 
         The first attempt to commit is made in it. Others wait or fail meanwhile, so it must not
@@ -138,8 +139,9 @@ class Transaction:
         Args:
             newest: what was read in it.
             scope: leaving it commits, or rolls back on an error.
+            base: what else was read in it that a commit needs.
         """
-        self._held = _Held(newest, scope)
+        self._held = _Held(newest, scope, base)
 
     def let_go(self) -> None:
         """Leave the metadata database to others until the commit: what follows may take long."""
@@ -216,7 +218,7 @@ class Transaction:
             turn: AbstractContextManager[object] = held.scope if held else self.db.transaction()
             try:
                 with turn:
-                    snapshot = self._write_snapshot(held.newest if held else None)
+                    snapshot = self._write_snapshot(held)
             except (SnapshotTaken, CatalogLocked) as error:
                 failure = error
             except CatalogUnreachable as error:
@@ -242,7 +244,7 @@ class Transaction:
             hint="try again, or raise the setting ducklake_max_retry_count.",
         ) from failure
 
-    def _write_snapshot(self, newest: Newest | None) -> Snapshot:
+    def _write_snapshot(self, held: _Held | None) -> Snapshot:
         doubtful = self._doubtful
         base = load_base(
             self.db,
@@ -250,8 +252,8 @@ class Transaction:
             _tables_with_new_rows(self.local.changes),
             deleted_from=_tables_deleted_from(self.local.changes),
             sent=doubtful[0].snapshot_id if doubtful else None,
-            known=self._memory.base,
-            newest=newest,
+            known=(held.base if held else None) or self._memory.base,
+            newest=held.newest if held else None,
         )
         if base.sent is not None:
             if base.sent in doubtful:

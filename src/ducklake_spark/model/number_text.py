@@ -18,6 +18,7 @@ _RANGES: Final[dict[str, tuple[int, int]]] = {
     **{name: (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for name, bits in SIGNED_BITS.items()},
     **{name: (0, 2**bits - 1) for name, bits in UNSIGNED_BITS.items()},
 }
+_UNITS: Final = {scale: Decimal((0, (1,), -scale)) for scale in range(39)}
 _INTEGER: Final = re.compile(r"[+-]?\d+")
 _LONGEST: Final = 60  # no number has as many digits
 
@@ -91,10 +92,20 @@ def parse_decimal(text: str, kind: DecimalType) -> Decimal:
 
 def to_decimal(value: Any, kind: DecimalType) -> Decimal:
     """The number at the scale of the type; one that would have to be rounded is refused."""
+    if _is_sized(value, kind):
+        return value  # type: ignore[no-any-return]
     number = unscaled(value, kind.scale)
     if number is None or abs(number) >= 10**kind.precision:
         raise InvalidValue(f"{value} does not fit a decimal({kind.precision},{kind.scale}).")
     return Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -kind.scale))
+
+
+def _is_sized(value: Any, kind: DecimalType) -> bool:
+    """Whether it is a number of the type as it stands, which most are."""
+    unit = _UNITS.get(kind.scale)
+    if unit is None or type(value) is not Decimal or not value or not value.same_quantum(unit):
+        return False
+    return value.adjusted() < kind.precision - kind.scale
 
 
 def unscaled(value: Any, scale: int) -> int | None:

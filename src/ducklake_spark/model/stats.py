@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final
 
 from ducklake_spark.model.bound_text import is_float, lower_bound, upper_bound
@@ -55,21 +56,23 @@ def merge_stats(
     if not parts or (current is None and had_rows):
         return current
     before = current if had_rows else None
+    filled = [part for part in parts if part.value_count != 0]
+    bounds: tuple[str | None, str | None] | None = (None, None)
+    if filled:
+        bounds = _merge_bounds(before, filled, kind)
+    elif before:
+        bounds = before.min_value, before.max_value
+    low, high = bounds or (None, None)
     merged = TableColumnStats(
         column_id=parts[0].column_id,
         contains_null=_contains_null(before, parts, kind),
         contains_nan=_contains_nan(before, parts) if is_float(kind) else None,
-        min_value=before.min_value if before else None,
-        max_value=before.max_value if before else None,
+        min_value=low,
+        max_value=high,
         extra_stats=current.extra_stats if current else None,
     )
-    filled = [part for part in parts if part.value_count != 0]
-    if not filled:
-        return merged
-    bounds = _merge_bounds(before, filled, kind)
     if bounds is not None:
-        return replace(merged, min_value=bounds[0], max_value=bounds[1])
-    merged = replace(merged, min_value=None, max_value=None)
+        return merged
     if is_float(kind):
         # Not knowing about NaN is for ever, and switches the use of the bounds off.
         return replace(merged, contains_nan=True if merged.contains_nan else None)
@@ -82,14 +85,22 @@ def _merge_bounds(
     """Both bounds as text, or None if one of them is unknown: DuckDB misreads a single one."""
     if _name(kind) in _UNBOUNDED:
         return None
-    sources: list[TableColumnStats | ColumnStats] = [*filled, *([before] if before else [])]
-    lows: list[Any] = [lower_bound(source.min_value, kind) for source in sources]
-    highs: list[Any] = [upper_bound(source.max_value, kind) for source in sources]
+    lows: list[Any] = [lower_bound(part.min_value, kind) for part in filled]
+    highs: list[Any] = [upper_bound(part.max_value, kind) for part in filled]
+    if before:
+        low_before, high_before = _parsed(before.min_value, before.max_value, kind)
+        lows.append(low_before)
+        highs.append(high_before)
     if any(bound is None for bound in (*lows, *highs)):
         return None
     low = format_stat(min(lows), kind, bound="min")
     high = format_stat(max(highs), kind, bound="max")
     return None if low is None or high is None else (low, high)
+
+
+@lru_cache(maxsize=1024)  # a commit looks at bounds that the one before it has looked at
+def _parsed(low: str | None, high: str | None, kind: DataType) -> tuple[Any, Any]:
+    return lower_bound(low, kind), upper_bound(high, kind)
 
 
 def _contains_null(

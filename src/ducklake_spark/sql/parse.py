@@ -15,6 +15,7 @@ from ducklake_spark.errors import NotSupported, SqlSyntaxError, did_you_mean
 from ducklake_spark.sql import statements as st
 from ducklake_spark.sql.dialect import DuckLake, LakeSpark
 from ducklake_spark.sql.grammar import alter, catalog, changes, questions, session, tables
+from ducklake_spark.sql.plain_insert import parse_plain_insert
 from ducklake_spark.sql.reader import Reader, syntax_error
 
 T = TypeVar("T")
@@ -30,6 +31,9 @@ def parse(text: str, dialect: Literal["duckdb", "spark"] = "duckdb") -> list[st.
         NotSupported: for forms that DuckLake refuses, with its reason.
     """
     _check_parser()
+    plain = parse_plain_insert(text) if dialect == "duckdb" else None
+    if plain is not None:
+        return [plain]
     reading = _DIALECTS[dialect]()
     return [_parse_one(tokens, text, reading) for tokens in _split(text, reading)]
 

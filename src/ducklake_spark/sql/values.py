@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from ducklake_spark.errors import ColumnMismatch, InvalidValue
+from ducklake_spark.errors import ColumnMismatch, InvalidInput, InvalidValue
 from ducklake_spark.model.schema import Default
 from ducklake_spark.model.types import (
     DataType,
@@ -22,7 +22,7 @@ from ducklake_spark.model.types import (
 )
 from ducklake_spark.sql.carriers import format_spark_type
 from ducklake_spark.sql.constants import NotPlain, convert
-from ducklake_spark.sql.literals import is_constant, literal_value
+from ducklake_spark.sql.literals import constant_or_tree, is_constant, literal_value
 from ducklake_spark.sql.parse import parse_expression
 from ducklake_spark.sql.render import render_expression
 from ducklake_spark.sql.trees import text
@@ -57,9 +57,13 @@ def _naming(column: str | None) -> Iterator[None]:
     try:
         yield
     except InvalidValue as error:
-        if column is None:
-            raise
-        raise InvalidValue(f'Column "{column}": {error.message}', hint=error.hint) from None
+        raise _named(error, column) from None
+
+
+def _named(error: InvalidValue, column: str | None) -> InvalidValue:
+    if column is None:
+        return error
+    return InvalidValue(f'Column "{column}": {error.message}', hint=error.hint)
 
 
 def bind_values(
@@ -95,13 +99,18 @@ def constant_rows(
             if is_default(cell):
                 cells.append(DEFAULT)
                 continue
-            if not is_constant(cell):
+            try:
+                value = constant_or_tree(cell)
+            except InvalidInput:
+                return None
+            if value is cell:
                 return None
             try:
-                with _naming(name):
-                    cells.append(convert(literal_value(cell), kind))
+                cells.append(convert(value, kind))
             except NotPlain:
                 return None
+            except InvalidValue as error:
+                raise _named(error, name) from None
         found.append(tuple(cells))
     return found
 

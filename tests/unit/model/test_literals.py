@@ -296,3 +296,16 @@ def test_intervals_and_timetz_are_normalised_to_duckdbs_form():
     assert normalize_interval("14 months -3 DAYS 90 minutes") == "1 year 2 months -3 days 01:30:00"
     assert normalize_timetz("01:02:03.500 +02:00") == "01:02:03.5+02"
     assert normalize_timetz("01:02:03") == "01:02:03+00"
+
+
+@given(st.integers(1, 38), st.data())
+def test_a_decimal_is_the_same_number_whatever_scale_it_is_written_at(precision, data):
+    scale = data.draw(st.integers(0, precision))
+    kind = DecimalType(precision, scale)
+    number = data.draw(st.integers(1 - 10**precision, 10**precision - 1))
+    sized = Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -scale))
+    longer = Decimal((*sized.as_tuple()[:1], (*sized.as_tuple().digits, 0), -scale - 1))
+    assert format_text(sized, kind) == format_text(longer, kind)
+    assert parse_text(format_text(sized, kind), kind).as_tuple().exponent == -scale
+    with pytest.raises(InvalidValue):
+        format_text(Decimal((0, (1,) + (0,) * precision, -scale)), kind)
