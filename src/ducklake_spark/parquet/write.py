@@ -15,6 +15,7 @@ from ducklake_spark.model.names import make_uuid7
 from ducklake_spark.model.written import WrittenFile
 from ducklake_spark.parquet.arrow_schema import to_arrow_schema
 from ducklake_spark.parquet.convert import build_converter
+from ducklake_spark.parquet.dictionaries import choose_dictionaries
 from ducklake_spark.parquet.statistics import (
     LeafPlace,
     count_values,
@@ -101,12 +102,12 @@ class TaskWriter:
         arrays = [convert(batch.column(i)) for i, convert in enumerate(self._converters)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def begin(self, folder: str, with_nan: frozenset[int]) -> OpenFile:
-        """Start a file below the table's directory."""
+    def begin(self, folder: str, with_nan: frozenset[int], first: Any) -> OpenFile:
+        """Start a file below the table's directory, whose first row group will be `first`."""
         middle = (self._task << 10) | (next(self._sequence) & 0x3FF)
         relative = f"{folder}ducklake-{make_uuid7(self._job, middle=middle)}.parquet"
         path = f"{self.layout.directory.rstrip('/')}/{relative}"
-        file = OpenFile(path, relative, self.schema, self.layout, self.leaves, with_nan)
+        file = OpenFile(path, relative, first, self.layout, self.leaves, with_nan)
         self._begun.append(file)
         return file
 
@@ -177,7 +178,7 @@ class FileSeries:
         if self._open is not None and not self._open.takes(with_nan):
             yield self._close()
         if self._open is None:
-            self._open = self._writer.begin(self._folder, with_nan)
+            self._open = self._writer.begin(self._folder, with_nan, table)
         self._open.write(table)
         if self._open.size >= self._layout.target_file_size:
             yield self._close()
@@ -221,7 +222,7 @@ class OpenFile:
         self,
         path: str,
         relative_path: str,
-        schema: Any,
+        first: Any,
         layout: WriteLayout,
         leaves: tuple[LeafPlace, ...],
         with_nan: frozenset[int],
@@ -235,7 +236,12 @@ class OpenFile:
         self._footers: list[Any] = []
         self._sink = create_file(path)
         bounded = [leaf.path for leaf in leaves if leaf.column_id not in with_nan]
-        self._writer = _open_writer(self._sink, schema, layout, bounded, self._footers)
+        options = {
+            "write_statistics": bounded,
+            "use_dictionary": choose_dictionaries(leaves, first),
+            "metadata_collector": self._footers,
+        }
+        self._writer = _open_writer(self._sink, first.schema, layout, options)
 
     @property
     def size(self) -> int:
@@ -293,9 +299,7 @@ def _parts(rows: Any, limit: int | None) -> Iterator[Any]:
         yield rows.slice(start, step)
 
 
-def _open_writer(
-    sink: Any, schema: Any, layout: WriteLayout, bounded: list[str], footers: list[Any]
-) -> Any:
+def _open_writer(sink: Any, schema: Any, layout: WriteLayout, options: dict[str, Any]) -> Any:
     return pq.ParquetWriter(
         sink,
         schema,
@@ -303,12 +307,11 @@ def _open_writer(
         data_page_version="2.0" if layout.parquet_version == "V2" else "1.0",
         compression=_CODECS.get(layout.compression, layout.compression),
         compression_level=layout.compression_level if layout.compression in _LEVELLED else None,
-        write_statistics=bounded,
         use_compliant_nested_type=True,
         store_schema=False,
         store_decimal_as_integer=True,
         write_time_adjusted_to_utc=False,
-        metadata_collector=footers,
+        **options,
     )
 
 

@@ -78,7 +78,7 @@ def test_row_groups_end_early_when_they_have_enough_bytes(tmp_path):
 def test_files_rotate_when_the_target_size_is_reached(tmp_path):
     schema = a_schema({"a": "VARCHAR"})
     batches = [a_batch(schema, a=[f"{i}-{n}" for n in range(1000)]) for i in range(6)]
-    files = write(tmp_path, schema, *batches, row_group_rows=1000, target_file_size=9000)
+    files = write(tmp_path, schema, *batches, row_group_rows=1000, target_file_size=7000)
     assert [file.record_count for file in files] == [2000, 2000, 2000]
     assert len({file.path for file in files}) == 3
     assert [pq.read_table(file.path).column("a")[0].as_py() for file in files] == [
