@@ -97,8 +97,8 @@ class PlainFiles:
     doubtful: tuple[int, ...] = ()
     has_inlined_deletes: bool = False
 
-    def _plain(self) -> Statement:
-        """What makes a file of `_source` plain."""
+    def condition(self) -> Statement:
+        """What makes a file of `source` plain."""
         conditions = [
             "d.mapping_id IS NULL AND d.encryption_key IS NULL AND d.row_id_start IS NOT NULL "
             "AND (d.partial_max IS NULL OR d.partial_max <= ?) AND x.data_file_id IS NULL"
@@ -110,7 +110,7 @@ class PlainFiles:
             conditions.append(f"d.begin_snapshot NOT IN ({marks})")
         return Statement(" AND ".join(conditions), (self.snapshot_id, *self.doubtful))
 
-    def _source(self, column_id: int | None = None) -> Statement:
+    def source(self, column_id: int | None = None) -> Statement:
         """The files that the snapshot sees, with what hides rows, and statistics of a column."""
         db, at = self.db, self.snapshot_id
         joins = (
@@ -142,7 +142,7 @@ class PlainFiles:
 
         Its columns are those of GROUP_COLUMNS that have a name.
         """
-        plain, source = self._plain(), self._source()
+        plain, source = self.condition(), self.source()
         cases = "".join(
             f" WHEN d.begin_snapshot >= {int(point)} THEN {number}"
             for number, point in sorted(enumerate(points, 1), key=lambda pair: -pair[1])
@@ -158,7 +158,7 @@ class PlainFiles:
 
     def load_others(self) -> tuple[list[DataFile], list[tuple[int, int]]]:
         """All that are not plain, with what hides their rows; as `load_files` gives them."""
-        db, plain, source = self.db, self._plain(), self._source()
+        db, plain, source = self.db, self.condition(), self.source()
         rows = db.fetch(
             f"SELECT {DATA_COLUMNS}, {DELETE_COLUMNS} {source.sql} AND NOT ({plain.sql}) "
             "ORDER BY d.data_file_id",
@@ -210,7 +210,7 @@ class PlainFiles:
         if test is None:
             return None
         (column_id,) = columns_of(predicate)
-        plain, source = self._plain(), self._source(column_id)
+        plain, source = self.condition(), self.source(column_id)
         query = Statement(
             f"SELECT {DATA_COLUMNS}, s.column_id, s.value_count, s.null_count, s.min_value, "
             f"s.max_value, s.contains_nan {source.sql} AND {plain.sql} "
@@ -220,7 +220,7 @@ class PlainFiles:
         return _Kept(query, Statement("kept WHERE column_id IS NOT NULL"))
 
     def _kept_query(self, predicate: Predicate, kinds: Mapping[int, DataType]) -> _Kept:
-        plain, source = self._plain(), self._source()
+        plain, source = self.condition(), self.source()
         excluded = excluded_files(self.db, self.table_id, predicate, kinds)
         may = not_among(self.db, "d.data_file_id", excluded) if excluded else Statement("1 = 1")
         query = Statement(
@@ -241,7 +241,7 @@ class PlainFiles:
 
     def _still_there(self, groups: PlainGroups) -> bool:
         """Whether later commits left the files as they were: compaction changes the past."""
-        plain, source = self._plain(), self._source()
+        plain, source = self.condition(), self.source()
         found = self.db.fetch(
             "SELECT count(*), sum(d.record_count), sum(d.file_size_bytes), min(d.data_file_id) "
             f"{source.sql} AND {plain.sql}",
