@@ -21,12 +21,14 @@ from ducklake_spark.catalog.plain_files import (
 )
 from ducklake_spark.catalog.plain_totals import load_plain_totals
 from ducklake_spark.catalog_db.tables import DATA_FILE, DELETE_FILE, FILE_COLUMN_STATS, SNAPSHOT
+from ducklake_spark.lake import Remembered
 from ducklake_spark.model.entities import DataFile
 from ducklake_spark.model.literals import format_stat
 from ducklake_spark.model.number_text import to_float32
 from ducklake_spark.model.predicate import And, Comparison, Constant, In, IsNull, Or, StartsWith
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import DecimalType, ScalarType, format_type
+from ducklake_spark.operations.file_bounds import find_bounds, places_of, stats_of
 from ducklake_spark.plan.prune import FileStats, prune
 from ducklake_spark.plan.totals import is_bounded, total_of_files
 
@@ -308,5 +310,45 @@ def test_totals_of_the_database_are_those_of_the_planner(db):
         )
         event(f"told: {told is not None}")
         assert told is None or told[COLUMN] == known, (told, known)
+
+    check()
+
+
+def test_bounds_in_memory_leave_out_no_more_than_the_planner(db):
+    numbers = itertools.count(1)
+    db.insert(SNAPSHOT, [snapshot_row(1)])
+
+    @settings(
+        max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None
+    )
+    @given(cases())
+    def check(case):
+        kind, files, asked = case
+        table_id, ids = next(tables), [next(numbers) for _ in files]
+        db.insert(DATA_FILE, [data_file(number, table_id) for number in ids])
+        rows = [
+            stats_row(number, table_id, *each, column=column)
+            for place, (number, both) in enumerate(zip(ids, files, strict=True))
+            for column, each in zip((COLUMN, OTHER), both, strict=True)
+            if (place + column) % 7  # some have no statistics
+        ]
+        db.insert(FILE_COLUMN_STATS, rows)
+        groups = PlainGroups((PlainGroup(1, 0, len(ids), 0, 0),), 0, 1, str(ids))
+        kinds = {COLUMN: kind, OTHER: kind}
+        bounds = find_bounds(Remembered(), PlainFiles(db, table_id, 1, ""), groups, kinds)
+        event(f"known: {bounds is not None}")
+        if bounds is None:
+            return
+        entries = [DataFile(number, "", ROWS, 10, None, 0, 1) for number in ids]
+        stats = load_file_stats(db, table_id, [COLUMN, OTHER])
+        told = {number: stats_of(bounds, place, kinds) for place, number in enumerate(ids)}
+        for predicate in asked:
+            kept = {file.data_file_id for file in prune(entries, predicate, kinds, stats).kept}
+            places = places_of(predicate, bounds, kinds)
+            left = set(ids) if places is None else {ids[place] for place in places}
+            event(f"left out: {left != set(ids)}")
+            assert kept <= left, (predicate, rows)
+            same = prune(entries, predicate, kinds, told).kept
+            assert kept == {file.data_file_id for file in same}
 
     check()
