@@ -8,6 +8,8 @@ from lakes import address, tpch_file
 QUERIES = {
     "count(*)": "SELECT count(*) FROM {table}",
     "min, max": "SELECT min(l_orderkey), max(l_orderkey), max(l_quantity) FROM {table}",
+    "counts, min, max": "SELECT count(*), count(l_comment), min(l_shipdate), max(l_shipdate) "
+    "FROM {table}",
     "count(*) of a filter": "SELECT count(*) FROM {table} WHERE l_orderkey < 1000",
 }
 

@@ -3,7 +3,8 @@
 The metadata is made up: one file is real, the others exist in the catalog only, so that a plan that
 listed one of them would fail when it is run. Each row of the case "100 files, no filter" is what
 the others are held against. Before each run somebody commits to another table, so that nothing of
-the snapshot is known; "ours, once more" asks again at the same snapshot, for other rows.
+the snapshot is known; "ours, once more" asks again at the same snapshot, for other rows, and
+"ours, changed" after a commit to the table itself.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ SELECTIVE = WHOLE + " WHERE id BETWEEN {low} AND {high}"
 
 
 AGAIN = "ours, once more"
+CHANGED = "ours, changed"
 WHOLE_SIDE = "100 files, no filter"
 
 
@@ -54,8 +56,8 @@ def run(bench: Bench) -> None:
             if bench.is_late:
                 bench.skip(f"planning of {count:,} files on {kind}: no time left")
                 continue
-            first, again = measure(bench, kind, count, selective=True)
-            sides = {OURS: first, AGAIN: again, WHOLE_SIDE: baseline[0]}
+            first, again, changed = measure(bench, kind, count, selective=True)
+            sides = {OURS: first, AGAIN: again, CHANGED: changed, WHOLE_SIDE: baseline[0]}
             bench.keep(
                 f"one of {count:,} files, {kind}",
                 {side: (each.times[0], each.times[1:]) for side, each in sides.items()},
@@ -72,8 +74,8 @@ def describe(counters: Counters) -> str:
     )
 
 
-def measure(bench: Bench, kind: str, count: int, *, selective: bool) -> tuple[Planned, Planned]:
-    """Plan a query after a commit to another table, and another one at the same snapshot."""
+def measure(bench: Bench, kind: str, count: int, *, selective: bool) -> tuple[Planned, ...]:
+    """Plan a query after a commit to another table, once more, and after a change of the table."""
     server = bench.postgres_server() if kind == "postgres" else None
     place = address(kind, bench.place(f"{kind}{count}"), "lake", server)
     con = place.ours(bench.spark)
@@ -83,10 +85,12 @@ def measure(bench: Bench, kind: str, count: int, *, selective: bool) -> tuple[Pl
     append_real(bench, con, real)
     db = con._lake(None).db
     make_up(db, count, real)
-    first, again = Planned(), Planned()
+    first, again, changed = Planned(), Planned(), Planned()
     for number in range(2 + bench.size.runs):
         con.sql("INSERT INTO other VALUES (1)")
-        for offset, planned in ((10, first), (100, again)):
+        for offset, planned in ((10, first), (100, again), (200, changed)):
+            if planned is changed:
+                con.sql("INSERT INTO t VALUES (-1, NULL, NULL, NULL)")
             low = real * ROWS + offset + number
             query = SELECTIVE.format(low=low, high=low + 5) if selective else WHOLE
             plan(bench, con, query, planned, selective=selective)
@@ -95,7 +99,7 @@ def measure(bench: Bench, kind: str, count: int, *, selective: bool) -> tuple[Pl
         expected = [(number,) for number in range(low, low + 6)]
         bench.check(f"one of {count:,} files, {kind}", {OURS: found, "expected": expected})
     con.close()
-    return first, again
+    return first, again, changed
 
 
 def plan(bench: Bench, con: Any, query: str, planned: Planned, *, selective: bool) -> None:

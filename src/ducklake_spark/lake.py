@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from ducklake_spark.catalog.settings import (
     DEFAULT_INLINING_ROW_LIMIT,
@@ -14,10 +15,12 @@ from ducklake_spark.catalog.settings import (
     load_settings,
 )
 from ducklake_spark.catalog.snapshots import (
+    SnapshotRecord,
     load_latest_snapshot,
     load_snapshot_at_time,
     load_snapshot_at_version,
     load_snapshot_since,
+    load_snapshots_since,
 )
 from ducklake_spark.catalog.state import CatalogState, load_state
 from ducklake_spark.catalog_db.connection import Database
@@ -38,6 +41,7 @@ from ducklake_spark.parquet.storage import remove_file
 
 _CACHED_STATES = 16
 _CACHED_TABLES = 64
+_LOGGED_SNAPSHOTS = 200
 
 SortText = Callable[[TableEntry, SortKey], str | None]
 """The Spark SQL of a sort key over the names of the table's columns; None when it lacks one."""
@@ -56,9 +60,15 @@ class Remembered:
 
     Attributes:
         many: tables that had too many files to list; a guess that saves asking twice.
+        bounds: of files of large tables, by table and column; see `operations.file_bounds`.
+        changed: large tables that had been changed when they were last asked for.
+        log: what the latest snapshots have changed, by id; kept while there are large tables.
     """
 
     many: set[int] = field(default_factory=set)
+    bounds: OrderedDict[tuple[int, int], Any] = field(default_factory=OrderedDict)
+    changed: set[int] = field(default_factory=set)
+    log: dict[int, SnapshotRecord] = field(default_factory=dict)
     _tables: OrderedDict[int, tuple[TableEntry, Snapshot, object]] = field(
         default_factory=OrderedDict
     )
@@ -67,6 +77,20 @@ class Remembered:
         """What was kept for the very same table at the very same snapshot."""
         known, at, contents = self._tables.get(table.table_id, (None, None, None))
         return contents if known is table and at == snapshot else None
+
+    def note(self, records: Sequence[SnapshotRecord]) -> None:
+        """Add to the log what was loaded from its last snapshot on, or from a later one."""
+        last = max(self.log, default=None)
+        if last is not None and self.log[last] not in records[:1]:
+            self.log.clear()  # there is a gap
+        self.log.update((each.snapshot.snapshot_id, each) for each in records)
+        for snapshot_id in sorted(self.log)[:-_LOGGED_SNAPSHOTS]:
+            del self.log[snapshot_id]
+
+    def find_older(self, table: TableEntry) -> tuple[Snapshot | None, object]:
+        """The snapshot at which something was kept for the same table, and what."""
+        known, at, contents = self._tables.get(table.table_id, (None, None, None))
+        return (at, contents) if known == table else (None, None)
 
     def keep(self, table: TableEntry, snapshot: Snapshot, contents: object) -> None:
         """Keep it until another snapshot's is kept, or that of many other tables."""
@@ -101,8 +125,20 @@ class Lake:
         """The snapshot that a new transaction sees."""
         if self.pinned is not None:
             return self.pinned
-        self._newest = load_latest_snapshot(self.db, self._newest)
+        if self.contents.many and self._newest is not None:
+            self._newest = self._load_logged(self._newest)
+        else:
+            self._newest = load_latest_snapshot(self.db, self._newest)
         return self._newest
+
+    def _load_logged(self, known: Snapshot) -> Snapshot:
+        """The newest snapshot, and by the same statement what was changed since the last look."""
+        last = max(self.contents.log, default=known.snapshot_id)
+        if known.snapshot_id - last > _LOGGED_SNAPSHOTS:
+            last = known.snapshot_id
+        records = load_snapshots_since(self.db, last)
+        self.contents.note(records)
+        return records[-1].snapshot if records else load_latest_snapshot(self.db)
 
     def snapshot_at(
         self, *, version: int | None = None, timestamp: dt.datetime | None = None

@@ -12,14 +12,25 @@ from hypothesis import strategies as st
 
 from ducklake_spark.catalog.exclude import excluded_files, not_among
 from ducklake_spark.catalog.files import load_file_stats
-from ducklake_spark.catalog.plain_files import GROUP_COLUMNS, PlainFiles, read_groups
+from ducklake_spark.catalog.plain_files import (
+    GROUP_COLUMNS,
+    PlainFiles,
+    PlainGroup,
+    PlainGroups,
+    read_groups,
+)
+from ducklake_spark.catalog.plain_totals import load_plain_totals
 from ducklake_spark.catalog_db.tables import DATA_FILE, DELETE_FILE, FILE_COLUMN_STATS, SNAPSHOT
+from ducklake_spark.lake import Remembered
 from ducklake_spark.model.entities import DataFile
 from ducklake_spark.model.literals import format_stat
 from ducklake_spark.model.number_text import to_float32
 from ducklake_spark.model.predicate import And, Comparison, Constant, In, IsNull, Or, StartsWith
-from ducklake_spark.model.types import DecimalType, ScalarType
+from ducklake_spark.model.schema import Column
+from ducklake_spark.model.types import DecimalType, ScalarType, format_type
+from ducklake_spark.operations.file_bounds import find_bounds, places_of, stats_of
 from ducklake_spark.plan.prune import FileStats, prune
+from ducklake_spark.plan.totals import is_bounded, total_of_files
 
 UTC = dt.timezone.utc
 MOMENTS = st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31)) | st.builds(
@@ -271,3 +282,73 @@ def test_an_expired_snapshot_without_its_files_is_noticed(plain):
     plain.db.execute(f"DELETE FROM {plain.db.table('ducklake_snapshot')} WHERE snapshot_id = 2")
     plain.db.execute(f"DELETE FROM {plain.db.table('ducklake_data_file')} WHERE data_file_id = 3")
     assert plain.load(groups, Constant(True), {}) is None
+
+
+def test_totals_of_the_database_are_those_of_the_planner(db):
+    """Or there are none: a text that is no bound makes the database silent, never wrong."""
+    numbers = itertools.count(1)
+    db.insert(SNAPSHOT, [snapshot_row(1)])
+    kinds = [kind for kind in DOMAINS if is_bounded(kind, {format_type(kind)})]
+
+    @settings(
+        max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), database=None
+    )
+    @given(st.sampled_from(kinds).flatmap(lambda k: st.tuples(st.just(k), st.lists(bounds(k)))))
+    def check(case):
+        kind, texts = case
+        table_id, files = next(tables), [next(numbers) for _ in texts]
+        db.insert(DATA_FILE, [data_file(number, table_id) for number in files])
+        rows = zip(files, texts, strict=True)
+        db.insert(FILE_COLUMN_STATS, [stats_row(n, table_id, *each[:2]) for n, each in rows])
+        plain = PlainFiles(db, table_id, 1, "")
+        groups = PlainGroups((PlainGroup(1, 0, len(files), 0, 0),), 0, 1)
+        told = load_plain_totals(plain, groups, {COLUMN: kind}, {COLUMN: True})
+        entries = [DataFile(number, "", ROWS, 10, None, 0, 1) for number in files]
+        column = Column(COLUMN, "c", format_type(kind))
+        known = total_of_files(
+            column, entries, load_file_stats(db, table_id, [COLUMN]), bounded=True
+        )
+        event(f"told: {told is not None}")
+        assert told is None or told[COLUMN] == known, (told, known)
+
+    check()
+
+
+def test_bounds_in_memory_leave_out_no_more_than_the_planner(db):
+    numbers = itertools.count(1)
+    db.insert(SNAPSHOT, [snapshot_row(1)])
+
+    @settings(
+        max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None
+    )
+    @given(cases())
+    def check(case):
+        kind, files, asked = case
+        table_id, ids = next(tables), [next(numbers) for _ in files]
+        db.insert(DATA_FILE, [data_file(number, table_id) for number in ids])
+        rows = [
+            stats_row(number, table_id, *each, column=column)
+            for place, (number, both) in enumerate(zip(ids, files, strict=True))
+            for column, each in zip((COLUMN, OTHER), both, strict=True)
+            if (place + column) % 7  # some have no statistics
+        ]
+        db.insert(FILE_COLUMN_STATS, rows)
+        groups = PlainGroups((PlainGroup(1, 0, len(ids), 0, 0),), 0, 1, str(ids))
+        kinds = {COLUMN: kind, OTHER: kind}
+        bounds = find_bounds(Remembered(), PlainFiles(db, table_id, 1, ""), groups, kinds)
+        event(f"known: {bounds is not None}")
+        if bounds is None:
+            return
+        entries = [DataFile(number, "", ROWS, 10, None, 0, 1) for number in ids]
+        stats = load_file_stats(db, table_id, [COLUMN, OTHER])
+        told = {number: stats_of(bounds, place, kinds) for place, number in enumerate(ids)}
+        for predicate in asked:
+            kept = {file.data_file_id for file in prune(entries, predicate, kinds, stats).kept}
+            places = places_of(predicate, bounds, kinds)
+            left = set(ids) if places is None else {ids[place] for place in places}
+            event(f"left out: {left != set(ids)}")
+            assert kept <= left, (predicate, rows)
+            same = prune(entries, predicate, kinds, told).kept
+            assert kept == {file.data_file_id for file in same}
+
+    check()

@@ -70,6 +70,17 @@ def test_only_the_files_of_a_filter_are_listed(con):
     assert con.table("t").count() == 600
 
 
+def test_files_are_listed_when_most_of_the_others_have_deletes(con):
+    """Those few are not read with the others, whose rows are looked up among the deleted ones."""
+    for number in range(6):
+        add(con, number)
+    con.sql("DELETE FROM t WHERE id % 100 = 7 AND id < 500")
+    assert con.table("t").where("id % 100 < 9 AND id >= 0").count() == 6 * 9 - 5
+    assert [row.id for row in con.table("t").where("id BETWEEN 505 AND 507").collect()] == [
+        *(505, 506, 507)
+    ]
+
+
 def test_a_frame_keeps_its_snapshot_when_rows_are_added_and_deleted(con):
     for number in range(5):
         add(con, number)

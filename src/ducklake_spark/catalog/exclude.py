@@ -49,7 +49,7 @@ _MARGINS: Final = {True: (1e-6, 1e-40), False: (1e-9, 0.0)}
 
 
 @dataclass(frozen=True, slots=True)
-class _Forms:
+class TextForms:
     """How one database asks whether a text has a form, and compares it then.
 
     Attributes:
@@ -81,7 +81,7 @@ _PG_START: Final = (
     "OR ({0} COLLATE \"C\" > '-' AND {0} COLLATE \"C\" < '.'))"
 )
 _FORMS: Final = {
-    "sqlite": _Forms(
+    "sqlite": TextForms(
         number=(
             "CASE WHEN (length({0}) < 40 AND ({0} GLOB '[0-9]*' OR {0} GLOB '-[0-9]*') "
             "AND substr({0}, 2) NOT GLOB '*[^0-9.]*' AND {0} NOT GLOB '*.*.*') "
@@ -98,7 +98,7 @@ _FORMS: Final = {
         # A text that a whole number gives back is one; patterns take four times as long.
         integer="CASE WHEN CAST(CAST({0} AS INTEGER) AS TEXT) = {0} THEN CAST({0} AS REAL) END",
     ),
-    "duckdb": _Forms(
+    "duckdb": TextForms(
         number=(
             f"TRY_CAST(CASE WHEN regexp_full_match({{0}}, '{_NUMBER}') THEN {{0}} END AS DOUBLE)"
         ),
@@ -110,7 +110,7 @@ _FORMS: Final = {
     ),
     # Counted repetitions in a pattern take PostgreSQL ten times as long as all the rest: what is
     # left of a text without its digits, and where, says as much.
-    "postgres": _Forms(
+    "postgres": TextForms(
         number=(
             f"CASE WHEN {_PG_START} AND {_PG_BARE.format('substr({0}, 2)')} IN ('', '.') "
             "AND {0} NOT LIKE '%.' AND {0} NOT LIKE '-.%' THEN CAST({0} AS DOUBLE PRECISION) END"
@@ -134,6 +134,11 @@ _FORMS: Final = {
         ),
     ),
 }
+
+
+def text_forms(db: Database) -> TextForms | None:
+    """The words of the kind of metadata database, if they are known."""
+    return _FORMS.get(db.kind)
 
 
 def excluded_files(
@@ -194,14 +199,14 @@ class _Test:
 
 
 def _writer(db: Database, table_id: int, kinds: Mapping[int, DataType]) -> _Writer | None:
-    forms = _FORMS.get(db.kind)
+    forms = text_forms(db)
     stats = db.table("ducklake_file_column_stats")
     return None if forms is None else _Writer(forms, stats, table_id, kinds)
 
 
 @dataclass(frozen=True)
 class _Writer:
-    forms: _Forms
+    forms: TextForms
     stats: str
     table_id: int
     kinds: Mapping[int, DataType]

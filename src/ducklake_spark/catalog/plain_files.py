@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ducklake_spark.catalog.bound_lists import list_sql
 from ducklake_spark.catalog.exclude import excluded_files, excluding_test, not_among
 from ducklake_spark.catalog.file_facts import FileFacts, facts_queries, read_facts
 from ducklake_spark.catalog.files import (
@@ -32,8 +33,8 @@ _KEPT_COLUMNS = ", ".join(FILE_COLUMNS[: len(DATA_COLUMNS.split(","))])
 _NO_DELETE_FILE = (None,) * len(DELETE_COLUMNS.split(","))
 # Kinds of rows of one statement, besides those of `file_facts`.
 _FILE, _STATE = 0, 9
-# The columns of `PlainFiles.groups_query`; in the second and third place there is nothing.
-GROUP_COLUMNS = ("age", "NULL", "NULL", "begun", "sample", "files", "bytes", "held")
+# The columns of `PlainFiles.groups_query`; in the third place there is nothing.
+GROUP_COLUMNS = ("age", "ids", "NULL", "begun", "sample", "files", "bytes", "held")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,15 @@ class PlainGroup:
 
 @dataclass(frozen=True, slots=True)
 class PlainGroups:
-    """All plain files of a table by age, how many others it has, and the latest snapshot then."""
+    """All plain files of a table by age, how many others it has, and the latest snapshot then.
+
+    `ids` is the text of a list of the ids of all plain files, if it was asked for.
+    """
 
     groups: tuple[PlainGroup, ...]
     others: int
     latest: int
+    ids: str | None = None
 
     @property
     def files(self) -> int:
@@ -68,9 +73,12 @@ class PlainGroups:
 
 def read_groups(rows: Iterable[Sequence[Any]], latest: int) -> PlainGroups:
     """The groups in rows of GROUP_COLUMNS."""
-    numbers = sorted([int(row[0]), *map(int, row[3:])] for row in rows)
+    found = list(rows)
+    numbers = sorted([int(row[0]), *map(int, row[3:])] for row in found)
     groups = tuple(PlainGroup(*row[1:]) for row in numbers if row[0] >= 0)
-    return PlainGroups(groups, sum(row[3] for row in numbers if row[0] < 0), latest)
+    lists = [row[1] for row in found if int(row[0]) >= 0]
+    ids = f"[{','.join(text[1:-1] for text in lists)}]" if lists and all(lists) else None
+    return PlainGroups(groups, sum(row[3] for row in numbers if row[0] < 0), latest, ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +96,7 @@ class PlainFiles:
     Attributes:
         doubtful: snapshots whose files may have other columns than the snapshot shows.
         has_inlined_deletes: the catalog itself may delete rows of some files.
+        with_ids: the ids of all files are wanted when they are counted.
     """
 
     db: Database
@@ -96,9 +105,10 @@ class PlainFiles:
     directory: str
     doubtful: tuple[int, ...] = ()
     has_inlined_deletes: bool = False
+    with_ids: bool = False
 
-    def _plain(self) -> Statement:
-        """What makes a file of `_source` plain."""
+    def condition(self) -> Statement:
+        """What makes a file of `source` plain."""
         conditions = [
             "d.mapping_id IS NULL AND d.encryption_key IS NULL AND d.row_id_start IS NOT NULL "
             "AND (d.partial_max IS NULL OR d.partial_max <= ?) AND x.data_file_id IS NULL"
@@ -110,7 +120,7 @@ class PlainFiles:
             conditions.append(f"d.begin_snapshot NOT IN ({marks})")
         return Statement(" AND ".join(conditions), (self.snapshot_id, *self.doubtful))
 
-    def _source(self, column_id: int | None = None) -> Statement:
+    def source(self, column_id: int | None = None) -> Statement:
         """The files that the snapshot sees, with what hides rows, and statistics of a column."""
         db, at = self.db, self.snapshot_id
         joins = (
@@ -142,14 +152,16 @@ class PlainFiles:
 
         Its columns are those of GROUP_COLUMNS that have a name.
         """
-        plain, source = self._plain(), self._source()
+        plain, source = self.condition(), self.source()
         cases = "".join(
             f" WHEN d.begin_snapshot >= {int(point)} THEN {number}"
             for number, point in sorted(enumerate(points, 1), key=lambda pair: -pair[1])
         )
         group = f"CASE WHEN NOT ({plain.sql}) THEN -1{cases} ELSE 0 END"
+        ids = list_sql(self.db, "g.data_file_id") if self.with_ids else None
         return Statement(
-            "SELECT g.age, min(g.begin_snapshot) AS begun, min(g.data_file_id) AS sample, "
+            f"SELECT g.age, {ids or 'NULL'} AS ids, "
+            "min(g.begin_snapshot) AS begun, min(g.data_file_id) AS sample, "
             "count(*) AS files, sum(g.file_size_bytes) AS bytes, sum(g.record_count) AS held FROM "
             "(SELECT d.begin_snapshot, d.data_file_id, d.file_size_bytes, "
             f"d.record_count, {group} AS age {source.sql}) g GROUP BY g.age",
@@ -158,7 +170,7 @@ class PlainFiles:
 
     def load_others(self) -> tuple[list[DataFile], list[tuple[int, int]]]:
         """All that are not plain, with what hides their rows; as `load_files` gives them."""
-        db, plain, source = self.db, self._plain(), self._source()
+        db, plain, source = self.db, self.condition(), self.source()
         rows = db.fetch(
             f"SELECT {DATA_COLUMNS}, {DELETE_COLUMNS} {source.sql} AND NOT ({plain.sql}) "
             "ORDER BY d.data_file_id",
@@ -180,8 +192,25 @@ class PlainFiles:
         With what is known of them, by one statement. None when the catalog no longer shows the
         files that were counted.
         """
-        db, columns = self.db, sorted(columns_of(predicate))
         kept = self._joined_query(predicate, kinds) or self._kept_query(predicate, kinds)
+        return self._load_kept(groups, kept, sorted(columns_of(predicate)))
+
+    def load_some(
+        self, groups: PlainGroups, file_ids: Sequence[int]
+    ) -> tuple[list[DataFile], FileFacts] | None:
+        """The plain files of these ids, and their partitions; otherwise as `load`."""
+        plain, source = self.condition(), self.source()
+        marks = ", ".join("?" for _ in file_ids) or "NULL"
+        query = Statement(
+            f"SELECT {DATA_COLUMNS} {source.sql} AND {plain.sql} AND d.data_file_id IN ({marks})",
+            (*source.params, *plain.params, *file_ids),
+        )
+        return self._load_kept(groups, _Kept(query), ())
+
+    def _load_kept(
+        self, groups: PlainGroups, kept: _Kept, columns: Sequence[int]
+    ) -> tuple[list[DataFile], FileFacts] | None:
+        db = self.db
         parts = [
             Statement(f"SELECT {_FILE}, {_KEPT_COLUMNS} FROM kept"),
             *facts_queries(
@@ -210,7 +239,7 @@ class PlainFiles:
         if test is None:
             return None
         (column_id,) = columns_of(predicate)
-        plain, source = self._plain(), self._source(column_id)
+        plain, source = self.condition(), self.source(column_id)
         query = Statement(
             f"SELECT {DATA_COLUMNS}, s.column_id, s.value_count, s.null_count, s.min_value, "
             f"s.max_value, s.contains_nan {source.sql} AND {plain.sql} "
@@ -220,7 +249,7 @@ class PlainFiles:
         return _Kept(query, Statement("kept WHERE column_id IS NOT NULL"))
 
     def _kept_query(self, predicate: Predicate, kinds: Mapping[int, DataType]) -> _Kept:
-        plain, source = self._plain(), self._source()
+        plain, source = self.condition(), self.source()
         excluded = excluded_files(self.db, self.table_id, predicate, kinds)
         may = not_among(self.db, "d.data_file_id", excluded) if excluded else Statement("1 = 1")
         query = Statement(
@@ -241,7 +270,7 @@ class PlainFiles:
 
     def _still_there(self, groups: PlainGroups) -> bool:
         """Whether later commits left the files as they were: compaction changes the past."""
-        plain, source = self._plain(), self._source()
+        plain, source = self.condition(), self.source()
         found = self.db.fetch(
             "SELECT count(*), sum(d.record_count), sum(d.file_size_bytes), min(d.data_file_id) "
             f"{source.sql} AND {plain.sql}",

@@ -115,12 +115,18 @@ def load_snapshot_since(db: Database, moment: dt.datetime) -> Snapshot:
 
 def load_snapshots(db: Database) -> list[SnapshotRecord]:
     """Every snapshot that still exists, oldest first."""
+    return load_snapshots_since(db, 0)
+
+
+def load_snapshots_since(db: Database, snapshot_id: int) -> list[SnapshotRecord]:
+    """That snapshot and all after it that still exist, oldest first."""
     rows = db.fetch(
         "SELECT s.snapshot_id, s.snapshot_time, s.schema_version, s.next_catalog_id, "
         "s.next_file_id, c.changes_made, c.author, c.commit_message, c.commit_extra_info "
         f"FROM {db.table('ducklake_snapshot')} s "
         f"LEFT JOIN {db.table('ducklake_snapshot_changes')} c ON c.snapshot_id = s.snapshot_id "
-        "ORDER BY s.snapshot_id"
+        "WHERE s.snapshot_id >= ? ORDER BY s.snapshot_id",
+        (snapshot_id,),
     )
     return [SnapshotRecord(read_snapshot(db, row[:5]), *row[5:]) for row in rows]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from ducklake_spark.catalog.file_facts import FileFacts, load_file_facts
 from ducklake_spark.catalog.plain_files import PlainFiles, PlainGroups
@@ -12,7 +13,12 @@ from ducklake_spark.errors import MissingDataFile
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import DataFile, TableEntry
 from ducklake_spark.model.predicate import Predicate, columns_of
+from ducklake_spark.model.types import DataType
+from ducklake_spark.operations.file_bounds import find_bounds, places_of, stats_of
 from ducklake_spark.plan.prune import PruneResult, prune
+
+_MOST_IDS: Final = 1000
+"""Files that are asked for by their ids."""
 
 
 @dataclass
@@ -82,7 +88,7 @@ class LargeChoice:
     def __call__(self, predicate: Predicate) -> Sequence[DataFile]:
         """The files that may hold a row that satisfies the predicate."""
         kinds = {i: self.table.schema.by_id[i].type for i in columns_of(predicate)}
-        loaded = self.plain.load(self.groups, predicate, kinds)
+        loaded = self._load_some(predicate, kinds) or self.plain.load(self.groups, predicate, kinds)
         if loaded is None:
             raise MissingDataFile(
                 f'Cannot read table "{self.table.name}" at snapshot {self.plain.snapshot_id}: '
@@ -100,3 +106,29 @@ class LargeChoice:
             excluded.update(choice.last.excluded if choice.last else {})
         self.last = PruneResult(tuple(kept), dict(+excluded))
         return kept
+
+    def _load_some(
+        self, predicate: Predicate, kinds: Mapping[int, DataType]
+    ) -> tuple[list[DataFile], FileFacts] | None:
+        """The files that bounds in memory leave, if they are few; None if the catalog has to tell.
+
+        Right after a change of the table it has to: to load bounds is one more statement.
+        """
+        memory, table_id = self.lake.contents, self.table.table_id
+        if table_id in memory.changed:
+            memory.changed.discard(table_id)
+            return None
+        bounds = find_bounds(memory, self.plain, self.groups, kinds)
+        places = None if bounds is None else places_of(predicate, bounds, kinds)
+        if not bounds or places is None or len(places) > _MOST_IDS:
+            return None
+        all_ids = next(iter(bounds.values())).ids
+        ids = {all_ids[place].as_py(): place for place in places}
+        loaded = self.plain.load_some(self.groups, list(ids))
+        if loaded is None:
+            return None
+        files, facts = loaded
+        for file in files:
+            facts.stats[file.data_file_id] = stats_of(bounds, ids[file.data_file_id], kinds)
+        facts.columns |= set(kinds)
+        return files, facts

@@ -31,6 +31,14 @@ class LargeTable:
     groups: PlainGroups
     history: SchemaHistory
 
+    def at(self, snapshot_id: int) -> LargeTable:
+        """The same files at the newest snapshot, up to which none has changed them."""
+        return replace(
+            self,
+            plain=replace(self.plain, snapshot_id=snapshot_id),
+            groups=replace(self.groups, latest=snapshot_id),
+        )
+
     def samples(self) -> list[DataFile]:
         """A file for each group, to be planned in the place of all of it."""
         return [

@@ -45,6 +45,7 @@ from ducklake_spark.operations.large_tables import (
     load_large_table,
     with_listings,
 )
+from ducklake_spark.operations.untouched import is_untouched
 from ducklake_spark.parquet.foreign import load_found_columns
 from ducklake_spark.parquet.read import load_stored_types
 from ducklake_spark.plan.history import load_history
@@ -278,11 +279,27 @@ def load_contents(version: TableVersion, *, lazily: bool = False) -> Contents:
     found = memory.find(table, version.snapshot)
     if isinstance(found, Contents):
         return found
+    unchanged = _find_unchanged(version)
+    if unchanged is not None:
+        memory.keep(table, version.snapshot, unchanged)
+        return unchanged
     with version.lake.db.reading():
         contents, places = _load_lazily(version)
     if places.latest == version.snapshot.snapshot_id and contents.size <= _MOST_REMEMBERED:
         memory.keep(table, version.snapshot, contents)
     return contents
+
+
+def _find_unchanged(version: TableVersion) -> Contents | None:
+    """What a large table consisted of at an older snapshot, if no commit has changed it since."""
+    memory, table_id = version.lake.contents, version.table.table_id
+    at, contents = memory.find_older(version.table)
+    if at is None or not isinstance(contents, Contents) or contents.large is None:
+        return None
+    if not is_untouched(memory.log, table_id, at, version.snapshot):
+        memory.changed.add(table_id)
+        return None
+    return replace(contents, large=contents.large.at(version.snapshot.snapshot_id))
 
 
 def _load_lazily(version: TableVersion) -> tuple[Contents, Places]:
@@ -363,6 +380,7 @@ def _load_large(version: TableVersion) -> tuple[LargeTable, Places]:
         version.table.table_id,
         version.snapshot.snapshot_id,
         version.directory,
+        with_ids=version.is_newest and not _has_own_rows(version),
     )
     history = load_history(
         version.table, lambda snapshot: _schema_at(version, snapshot), (), _changed_at(version)

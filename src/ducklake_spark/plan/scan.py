@@ -104,7 +104,7 @@ def plan_scan(
     Args:
         table: the table as of the snapshot asked for.
         snapshot_id: the snapshot asked for.
-        files: the files that it shows.
+        files: the files that it shows. One without a path stands for many that are not listed.
         schema_at: the table's schema at an earlier snapshot.
         mappings: the name mappings that files refer to.
         changed_at: the snapshots that changed columns of the table. Without it each snapshot that
@@ -137,7 +137,8 @@ _Groups = dict[tuple[int, bool, bool], list[DataFile]]
 def _fewer(groups: _Groups) -> _Groups:
     """Read files without deletes together with those that have them, if these are the larger part.
 
-    To look for deletes costs less than one more branch. The files keep their order.
+    To look for deletes costs less than one more branch. The files keep their order. Files that are
+    not listed stay apart: they are chosen without the deletes of others.
     """
     merged = dict(groups)
     for way, deletes, later in groups:
@@ -145,6 +146,8 @@ def _fewer(groups: _Groups) -> _Groups:
         if deletes or changed is None:
             continue
         plain = groups[way, False, later]
+        if not all(file.path for file in plain):
+            continue
         if sum(f.file_size_bytes for f in plain) <= sum(f.file_size_bytes for f in changed):
             merged[way, True, later] = sorted([*changed, *plain], key=_age)
             del merged[way, False, later]

@@ -51,6 +51,12 @@ def _name(item: exp.Expr) -> str:
     return "count_star()" if text in ("count(*)", "count()") else text
 
 
+def noted_name(item: exp.Expr) -> str | None:
+    """The name that `note_names` has noted on an item of a select list."""
+    name = item.meta.get(_NAME)
+    return None if name is None else str(name)
+
+
 def name_projections(root: exp.Expr) -> exp.Expr:
     """Give each unnamed item of a select list the name that was noted, as an alias."""
     for select in root.find_all(exp.Select):
