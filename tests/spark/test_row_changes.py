@@ -245,3 +245,22 @@ def test_a_change_is_the_same_whoever_writes_the_delete_files(
     assert ids(con, "s = 'merged'") == [18, 19, 21, 22]
     after = dict(map(tuple, con.sql("SELECT id, rowid FROM t WHERE id < 23").collect()))
     assert after == {key: value for key, value in row_ids.items() if key != 20}
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"), [("_NUMBERED_ROWS", 1 << 24), ("_NUMBERED_ROWS", 0), ("_DRIVER_FILES", 0)]
+)
+def test_rows_are_deleted_wherever_they_are_and_however_they_are_collected(
+    con, monkeypatch, limit, value
+):
+    """As numbers, as bits, or by the tasks: in files, in the catalog, and of the transaction."""
+    monkeypatch.setattr(f"ducklake_spark.spark.write_deletes.{limit}", value)
+    con.sql("BEGIN")
+    con.sql("INSERT INTO t SELECT i, 0, 'own' FROM range(30, 50) r(i)")
+    con.sql("INSERT INTO t VALUES (50, 0, 'own'), (51, 0, 'own')")
+    doubled = "DELETE FROM t USING (VALUES (1), (1)) AS twice(x) WHERE id % 7 = x"
+    assert changed(con, doubled) == 7
+    assert changed(con, "DELETE FROM t WHERE id = -1") == 0
+    con.sql("COMMIT")
+    left = [i for i in (*range(23), *range(30, 52)) if i % 7 != 1]
+    assert ids(con) == left

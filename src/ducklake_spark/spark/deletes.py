@@ -25,6 +25,7 @@ from ducklake_spark.plan.scan import Branch, ScanPlan
 from ducklake_spark.spark.internal import FILE_ID, HIDDEN_FROM, POSITION
 from ducklake_spark.spark.jvm import has_bit
 from ducklake_spark.spark.local import local_frame
+from ducklake_spark.spark.places import can_pack, pack
 from ducklake_spark.spark.relation import ListedFile, RelationSource, build_relation
 from ducklake_spark.spark.selections import keep_column
 
@@ -43,8 +44,6 @@ _KEPT_BYTES: Final = 64 * 1024 * 1024
 _KEY: Final = "__ducklake_deleted"
 _DELETED_FILE: Final = "__ducklake_deleted_file"
 _LAST: Final = "__ducklake_last_snapshot"
-_POSITION_BITS: Final = 36
-_FILE_IDS: Final = 1 << 26
 
 # Found by name, as the reference does: files of other writers need not have ids.
 DELETE_SCHEMA: Final = StructType(
@@ -162,18 +161,14 @@ def _anti_join(frame: DataFrame, deleted: DataFrame, branch: Branch, inlined: in
     in_files = sum(file.delete_file.delete_count for file in branch.files if file.delete_file)
     small = in_files + inlined <= BROADCAST_DELETES
     file, position = F.col(FILE_ID), F.col(POSITION)
-    if all(abs(member.data_file_id) < _FILE_IDS for member in branch.files):
+    if can_pack(member.data_file_id for member in branch.files):
         # One BIGINT as the key: Spark has a faster hash table for those.
-        deleted = deleted.select(_packed(F.col(_DELETED_FILE), F.col(_KEY)).alias(_KEY))
-        condition = _packed(file, position) == F.col(_KEY)
+        deleted = deleted.select(pack(F.col(_DELETED_FILE), F.col(_KEY)).alias(_KEY))
+        condition = pack(file, position) == F.col(_KEY)
     else:
         condition = (file == F.col(_DELETED_FILE)) & (position == F.col(_KEY))
     hinted = F.broadcast(deleted) if small else deleted.hint("merge")
     return frame.join(hinted, condition, "left_anti")
-
-
-def _packed(file: SparkColumn, position: SparkColumn) -> SparkColumn:
-    return F.shiftleft(file, _POSITION_BITS).bitwiseOR(position)
 
 
 def _positions(spark: SparkSession, plan: ScanPlan, branch: Branch) -> DataFrame:

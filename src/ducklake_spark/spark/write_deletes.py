@@ -27,11 +27,14 @@ from ducklake_spark.parquet.delete_files import (
 from ducklake_spark.spark.failures import marked_errors, spark_failures
 from ducklake_spark.spark.internal import FILE_ID, POSITION
 from ducklake_spark.spark.local import local_frame
-from ducklake_spark.spark.selections import keep_column
+from ducklake_spark.spark.places import can_pack, pack, unpack
+from ducklake_spark.spark.selections import keep_column, select
 from ducklake_spark.spark.write import remove_leftovers
 
 _FACTS: Final = "__ducklake_facts"
 _RESULT: Final = "task int, sequence int, deleted binary"
+_PLACE: Final = "__ducklake_place"
+_NUMBERED_ROWS: Final = 1 << 24  # 128 MB of numbers if all of them go
 _PAGE_ROWS: Final = 32_768
 _DRIVER_FILES: Final = 1_000
 _DRIVER_ROWS: Final = 1 << 28
@@ -51,9 +54,9 @@ def write_delete_files(
 ) -> list[DeletedRows]:
     """Write the delete files for rows that are to go, one for each data file at most.
 
-    Of a table that is not too large the driver gets the positions as bits, and writes the files
-    itself. Else the rows of a file come together by one shuffle on the file id; a task then has
-    all positions of a file, and nothing of the table but them. When it fails, no file is left.
+    Of a table that is not too large the driver gets the positions, and writes the files itself.
+    Else the rows of a file come together by one shuffle on the file id; a task then has all
+    positions of a file, and nothing of the table but them. When it fails, no file is left.
 
     Args:
         identities: has the columns `FILE_ID` (NULL for inlined rows) and `POSITION`; one row may
@@ -65,7 +68,7 @@ def write_delete_files(
     action = f'delete from table "{layout.table_name}"'
     if not layout.unique and fits_driver(files):
         with spark_failures(action):
-            positions = _collect_positions(identities)
+            positions = _collect_positions(identities, files)
         return write_deletes_of(positions, files, layout)
     rows = identities.select(FILE_ID, POSITION, F.lit(None).cast("binary").alias(_FACTS))
     if files:
@@ -102,10 +105,23 @@ def fits_driver(files: Sequence[FileFacts]) -> bool:
     return len(files) <= _DRIVER_FILES and rows <= _DRIVER_ROWS
 
 
-def _collect_positions(identities: DataFrame) -> dict[int | None, Any]:
-    """The positions of each file, in order, each once.
+def _collect_positions(identities: DataFrame, files: Sequence[FileFacts]) -> dict[int | None, Any]:
+    """The positions of each file, in order."""
+    few = sum(file.record_count for file in files) <= _NUMBERED_ROWS
+    if few and can_pack(file.data_file_id for file in files):
+        return unpack(select(identities, _PLACE, _place).toArrow().column(0).combine_chunks())
+    return _collect_pages(identities)
 
-    Spark makes a page of bits for each run of 32,768 rows, of a file, that some are among.
+
+def _place() -> list[SparkColumn]:
+    return [pack(F.col(FILE_ID), F.col(POSITION)).alias(_PLACE)]
+
+
+def _collect_pages(identities: DataFrame) -> dict[int | None, Any]:
+    """The same where positions may be too many as they are, each once.
+
+    Spark makes a page of bits for each run of 32,768 rows, of a file, that some are among. That
+    takes a shuffle.
     """
     spark = identities.sparkSession
     number, bits = (keep_column(spark, name, make) for name, make in _PAGES.items())
