@@ -6,7 +6,7 @@ any does, the dictionary is as large as the values, and costs time to write and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -15,10 +15,34 @@ import pyarrow.compute as pc
 from ducklake_spark.parquet.statistics import LeafPlace
 
 _GLANCE: Final = 4_096
+_LOOK: Final = 32_768
+
+
+class Dictionaries:
+    """The choice for the files of one task: what holds for a file holds for the next.
+
+    Whoever writes many partitions would otherwise count the values of each.
+    """
+
+    def __init__(self, leaves: Sequence[LeafPlace]) -> None:
+        self._leaves = leaves
+        self._seen = 0
+        self._chosen: list[str] = []
+
+    def choose(self, first: Any) -> list[str]:
+        """The paths of the leaves that get a dictionary in a file that begins with these rows.
+
+        Rows are looked at again when they are many more than those that the choice was made by.
+        """
+        rows = min(len(first), _LOOK)
+        if rows > 2 * self._seen:
+            self._seen = rows
+            self._chosen = choose_dictionaries(self._leaves, first.slice(0, rows))
+        return self._chosen
 
 
 def choose_dictionaries(leaves: Iterable[LeafPlace], table: Any) -> list[str]:
-    """The paths of the leaves that get a dictionary, judging by the first rows of a file.
+    """The paths of the leaves that get a dictionary, judging by some rows.
 
     Leaves of nested columns always do: they are many values to look at, and small mostly.
     """

@@ -15,7 +15,7 @@ from ducklake_spark.model.names import make_uuid7
 from ducklake_spark.model.written import WrittenFile
 from ducklake_spark.parquet.arrow_schema import to_arrow_schema
 from ducklake_spark.parquet.convert import build_converter
-from ducklake_spark.parquet.dictionaries import choose_dictionaries
+from ducklake_spark.parquet.dictionaries import Dictionaries
 from ducklake_spark.parquet.statistics import (
     LeafPlace,
     count_values,
@@ -95,6 +95,7 @@ class TaskWriter:
         self._task = task_id
         self._sequence = count()
         self._converters = [build_converter(column, column.name) for column in layout.columns]
+        self._dictionaries = Dictionaries(self.leaves)
         self._begun: list[OpenFile] = []
 
     def convert(self, batch: Any) -> Any:
@@ -107,7 +108,9 @@ class TaskWriter:
         middle = (self._task << 10) | (next(self._sequence) & 0x3FF)
         relative = f"{folder}ducklake-{make_uuid7(self._job, middle=middle)}.parquet"
         path = f"{self.layout.directory.rstrip('/')}/{relative}"
-        file = OpenFile(path, relative, first, self.layout, self.leaves, with_nan)
+        dictionaries = self._dictionaries.choose(first)
+        facts = (path, relative, self.layout, self.leaves, with_nan)
+        file = OpenFile(*facts, schema=self.schema, dictionaries=dictionaries)
         self._begun.append(file)
         return file
 
@@ -222,10 +225,12 @@ class OpenFile:
         self,
         path: str,
         relative_path: str,
-        first: Any,
         layout: WriteLayout,
         leaves: tuple[LeafPlace, ...],
         with_nan: frozenset[int],
+        *,
+        schema: Any,
+        dictionaries: list[str],
     ) -> None:
         self.path = path
         self._relative_path = relative_path
@@ -238,10 +243,10 @@ class OpenFile:
         bounded = [leaf.path for leaf in leaves if leaf.column_id not in with_nan]
         options = {
             "write_statistics": bounded,
-            "use_dictionary": choose_dictionaries(leaves, first),
+            "use_dictionary": dictionaries,
             "metadata_collector": self._footers,
         }
-        self._writer = _open_writer(self._sink, first.schema, layout, options)
+        self._writer = _open_writer(self._sink, schema, layout, options)
 
     @property
     def size(self) -> int:

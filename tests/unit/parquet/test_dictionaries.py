@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import decimal
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ducklake_spark.parquet.dictionaries import Dictionaries
+from ducklake_spark.parquet.statistics import find_leaves
 from support.carried import a_batch, a_schema, write
 
 ROWS = 20_000
@@ -52,3 +55,13 @@ def test_nested_leaves_keep_their_dictionaries(tmp_path):
     rows = a_batch(schema, s=[{"x": i} for i in range(100)], l=[[str(i)] for i in range(100)])
     (file,) = write(tmp_path, schema, rows)
     assert set(encodings(file.path).values()) == {True}
+
+
+def test_a_later_file_is_like_the_first_unless_it_is_much_larger(tmp_path):
+    schema = a_schema({"c": "BIGINT"})
+    unlike = [a_batch(schema, c=list(range(9_000))), a_batch(schema, c=[7] * 9_000)]
+    files = write(tmp_path, schema, *unlike, row_group_rows=9_000, target_file_size=1)
+    assert [encodings(file.path)["c"] for file in files] == [False, False]
+    choice = Dictionaries(find_leaves(schema.columns))
+    assert choice.choose(pa.table({"c": [1, 2, 3]})) == []
+    assert choice.choose(pa.table({"c": [7] * 9})) == ["c"]
