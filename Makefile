@@ -8,7 +8,7 @@ SPREAD := -n $(or $(WORKERS),2) --dist loadfile
 CODE := src tests examples benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-spark test-thorough lint types format check docs-check smoke-oldest bench clean
+.PHONY: help demo test test-fast test-spark test-thorough lint types format check docs-check smoke-oldest jar wheel bench clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -56,6 +56,13 @@ check: lint types test-fast  ## Run what has to pass before a push
 
 smoke-oldest:  ## Try the main paths on the oldest supported PySpark
 	@scripts/smoke_oldest.sh
+
+jar:  ## Make the jar of the bridge with javac, for places that forbid compiling at run time
+	@scripts/setup.sh dev
+	@scripts/build_jar.sh
+
+wheel: jar  ## Build the wheel, with the jar
+	@$(RUN) pip wheel --quiet --no-deps --wheel-dir dist .
 
 bench:  ## Run the benchmarks: SIZE=small|default|large, ARGS="--only append ddl"
 	@scripts/setup.sh bench

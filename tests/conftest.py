@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from ducklake_spark.limits import Limits, limits, set_limits
 from support.lakes import CATALOG_KINDS, LakeLocation, make_location
 
 if TYPE_CHECKING:
@@ -20,6 +22,19 @@ if TYPE_CHECKING:
 # How long an example takes says more of what else the machine does than of the code.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+
+
+@pytest.fixture
+def lower() -> Iterator[Callable[..., Limits]]:
+    """Puts other limits in force until the test ends: ``lower(many_files=2)``."""
+    before = limits()
+
+    def put(**changed: int) -> Limits:
+        set_limits(replace(limits(), **changed))
+        return limits()
+
+    yield put
+    set_limits(before)
 
 
 @pytest.fixture(scope="session")

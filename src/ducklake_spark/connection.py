@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
+from ducklake_spark.bridge.half import at_start
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.maintenance import Maintenance
+from ducklake_spark.model.moments import Zone, find_zone, moment_of_python
 from ducklake_spark.model.names import split_name
-from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.operations.add_files import AddOptions, add_files
 from ducklake_spark.operations.append import append
 from ducklake_spark.operations.describe import snapshots
@@ -23,11 +24,27 @@ from ducklake_spark.operations.progress import Progress
 from ducklake_spark.operations.read import read_table
 from ducklake_spark.result import Result
 from ducklake_spark.spark.align import align_by_name
-from ducklake_spark.spark.session import find_session, prepare_session
+from ducklake_spark.spark.session import (
+    find_session,
+    prepare_session,
+    running_session,
+    time_zone_of,
+)
 from ducklake_spark.spark.tags import type_of_field
+from ducklake_spark.turns import out_of_turn
 
 if TYPE_CHECKING:
     from ducklake_spark.execution.merge_builder import MergeBuilder
+
+
+def _teach(spark: SparkSession) -> None:
+    """Let a session that uses lakes know them by name and by format too."""
+    from ducklake_spark.spark_face.registry import prepare
+
+    prepare(spark)
+
+
+at_start(_teach)
 
 
 def connect(
@@ -52,7 +69,8 @@ def connect(
 class Connection(Maintenance):
     """One user's view of any number of lakes, with a transaction of its own.
 
-    Outside `transaction` (or BEGIN) every statement commits by itself.
+    Outside `transaction` (or BEGIN) every statement commits by itself. Threads may share a
+    connection: its statements run one at a time; see docs/reference/sessions.md.
     """
 
     def __init__(self, *, spark: SparkSession | None = None) -> None:
@@ -60,19 +78,28 @@ class Connection(Maintenance):
         self._given_spark = spark
         self._spark: SparkSession | None = None
         self._owns_spark = False
-        self._closed = False
 
     @property
     def spark(self) -> SparkSession:
         """The Spark session; a local one is started when the first job needs it."""
-        if self._closed:
-            raise InvalidInput("The connection is closed.", hint="open a new one with connect().")
-        if self._spark is None:
-            if self._given_spark is not None:
+        self.check_open()
+        return prepare_session(self._spark or self._find_spark())
+
+    def _find_spark(self) -> SparkSession:
+        with self.turn:
+            if self._spark is None and self._given_spark is not None:
                 self._spark = self._given_spark
-            else:
+            elif self._spark is None:
                 self._spark, self._owns_spark = find_session()
-        return prepare_session(self._spark)
+            return self._spark
+
+    def time_zone(self) -> Zone:
+        """The zone of times in text and SQL that are given without one; None for the machine's.
+
+        It is that of the Spark session. One that this package starts has the machine's.
+        """
+        spark = self._spark or self._given_spark or running_session()
+        return None if spark is None else find_zone(time_zone_of(spark))
 
     def attach(
         self, uri: str, alias: str | None = None, *, or_replace: bool = False, **options: Any
@@ -85,8 +112,13 @@ class Connection(Maintenance):
         lake.sort_text = partial(sort_text, self, lake)
         return name
 
+    @out_of_turn
     def cursor(self) -> Connection:
-        """A further connection over the same lakes, with its own transaction."""
+        """A further connection over the same lakes, with its own transaction.
+
+        Give one to each thread that shall not wait for the others.
+        """
+        self.check_open()
         other = Connection(spark=self._spark or self._given_spark)
         other.attach_all_of(self)
         return other
@@ -133,7 +165,7 @@ class Connection(Maintenance):
             timestamp: a moment, for time travel: the newest snapshot not younger than it.
             virtual_columns: such as ``["rowid"]``: columns to add that no SELECT * shows.
         """
-        moment = parse_moment(timestamp) if isinstance(timestamp, str) else timestamp
+        moment = None if timestamp is None else moment_of_python(timestamp, self.time_zone)
         found = self.table_version(split_name(name), version=version, timestamp=moment)
         return read_table(self.spark, found, virtual_columns=tuple(virtual_columns))
 
@@ -347,14 +379,19 @@ class Connection(Maintenance):
 
         return explain(self, text)
 
+    @out_of_turn
     def close(self) -> None:
-        """Roll back what is open and let go of all lakes. Ends only a Spark that it started."""
-        if self._closed:
-            return
-        self.close_lakes()
-        self._closed = True
-        if self._owns_spark and self._spark is not None:
-            self._spark.stop()
+        """Roll back what is open and let go of all lakes. Ends only a Spark that it started.
+
+        A statement that another thread runs is waited for.
+        """
+        with self.turn:
+            if self._closed:
+                return
+            self.close_lakes()
+            self._closed = True
+            if self._owns_spark and self._spark is not None:
+                self._spark.stop()
 
     def __enter__(self) -> Connection:
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from ducklake_spark.caching import Cache, declare
 from ducklake_spark.errors import CatalogError, InvalidInput, NotFound
+from ducklake_spark.limits import limits
 from ducklake_spark.model.names import quote_identifier
 
-_ROWS_PER_BATCH: Final = 100_000
 _MAGIC: Final = b"DUCK"  # from the ninth byte on
 _ALIAS: Final = "__ducklake_source"
 
@@ -58,6 +60,16 @@ def is_duckdb_file(path: str) -> bool:
         return False
 
 
+_EXPORTS: Final = declare(
+    "exported tables",
+    key="schema, table and the expressions that are selected",
+    depends_on="the rows of an attached DuckDB database, which nobody can change meanwhile",
+    seen_by="connection",
+    emptied="when the database is detached",
+    entries=1000,
+)
+
+
 class DuckDBFile:
     """An attached DuckDB database; it is never written to."""
 
@@ -76,7 +88,8 @@ class DuckDBFile:
         self.path = str(Path(path).absolute())
         self.name = name
         self._connection: Any = None
-        self._exports: dict[tuple[str, str], str] = {}
+        self._exports: Cache[tuple[str, ...], str] = _EXPORTS.make()
+        self._numbers = itertools.count()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def tables(self) -> list[SourceTable]:
@@ -144,30 +157,32 @@ class DuckDBFile:
         with self._errors():
             cursor = self._open().cursor()
             reader = cursor.execute(self._select(schema, table, select)).to_arrow_reader(
-                _ROWS_PER_BATCH
+                limits().duckdb_batch_rows
             )
             yield from reader
 
     def export(self, schema: str, table: str, select: Sequence[str]) -> str:
         """A folder of Parquet files with the rows of a table, made once; gone after `close`."""
-        key = (schema, table)
-        if key not in self._exports:
-            if self._folder is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="ducklake_source_")
-            target = str(Path(self._folder.name) / str(len(self._exports)))
-            with self._errors():
-                self._open().execute(
-                    f"COPY ({self._select(schema, table, select)}) TO '{target}' "
-                    "(FORMAT parquet, FILE_SIZE_BYTES '128MB')"
-                )
-            self._exports[key] = target
-        return self._exports[key]
+        key = (schema, table, *select)
+        return self._exports.find(key, lambda: self._export(schema, table, select))
+
+    def _export(self, schema: str, table: str, select: Sequence[str]) -> str:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="ducklake_source_")
+        target = str(Path(self._folder.name) / str(next(self._numbers)))
+        with self._errors():
+            self._open().execute(
+                f"COPY ({self._select(schema, table, select)}) TO '{target}' "
+                "(FORMAT parquet, FILE_SIZE_BYTES '128MB')"
+            )
+        return target
 
     def close(self) -> None:
         """Let go of the file and of what was exported."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+        self._exports.clear()
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None

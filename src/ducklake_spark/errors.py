@@ -6,6 +6,7 @@
     │   ├── UnsupportedVersion  (ValueError)
     │   ├── CatalogUnreachable  (ConnectionError)
     │   ├── CatalogLocked       (ConnectionError)   may pass: try again
+    │   ├── CatalogFull         (OSError)
     │   └── DriverMissing       (ImportError)
     ├── NotFound                (LookupError)
     │   ├── LakeNotFound · SchemaNotFound · TableNotFound · ColumnNotFound
@@ -94,6 +95,10 @@ class CatalogUnreachable(CatalogError, ConnectionError):
 
 class CatalogLocked(CatalogError, ConnectionError):
     """Another process holds the metadata database. Trying again later may succeed."""
+
+
+class CatalogFull(CatalogError, OSError):
+    """The metadata database has no space left. Nothing of what was attempted has happened."""
 
 
 class DriverMissing(CatalogError, ImportError):
@@ -193,7 +198,7 @@ class NotNullViolation(InvalidInput):
 
 
 class ReadOnlyLake(DuckLakeError, PermissionError):
-    """A change was asked of a lake attached read-only or at a past snapshot."""
+    """A change of a lake attached read-only or at a past snapshot, or without the right to."""
 
 
 class NotSupported(DuckLakeError, NotImplementedError):

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Final
 
+from ducklake_spark.caching import Cache, declare
+from ducklake_spark.catalog.remembered import Remembered
 from ducklake_spark.catalog.settings import (
     DEFAULT_INLINING_ROW_LIMIT,
     Settings,
     load_settings,
 )
 from ducklake_spark.catalog.snapshots import (
-    SnapshotRecord,
+    load_latest_after,
     load_latest_snapshot,
     load_snapshot_at_time,
     load_snapshot_at_version,
@@ -34,14 +35,29 @@ from ducklake_spark.errors import (
     DataFileError,
     ReadOnlyLake,
 )
+from ducklake_spark.limits import limits
 from ducklake_spark.model.entities import SchemaEntry, Snapshot, SortKey, TableEntry
 from ducklake_spark.model.paths import join, resolve
 from ducklake_spark.parquet.delete_files import restamp
 from ducklake_spark.parquet.storage import remove_file
 
-_CACHED_STATES = 16
-_CACHED_TABLES = 64
-_LOGGED_SNAPSHOTS = 200
+_STATES: Final = declare(
+    "states",
+    key="the schema version of a snapshot",
+    depends_on="the schemas, tables, views, macros and comments of that version: every change of "
+    "them raises it",
+    seen_by="lake",
+    emptied="when the newest snapshot seen is gone or another, as after a restore",
+    entries=lambda: limits().remembered_states,
+)
+_NEWEST: Final = declare(
+    "newest snapshot",
+    key="none",
+    depends_on="nothing: it is where the search for the newest begins, and compared with its row",
+    seen_by="lake",
+    emptied="by each look",
+    entries=1,
+)
 
 SortText = Callable[[TableEntry, SortKey], str | None]
 """The Spark SQL of a sort key over the names of the table's columns; None when it lacks one."""
@@ -55,54 +71,13 @@ def remove_files(paths: Iterable[str]) -> None:
 
 
 @dataclass
-class Remembered:
-    """What tables consisted of at the newest snapshot, for as long as it is the newest.
-
-    Attributes:
-        many: tables that had too many files to list; a guess that saves asking twice.
-        bounds: of files of large tables, by table and column; see `operations.file_bounds`.
-        changed: large tables that had been changed when they were last asked for.
-        log: what the latest snapshots have changed, by id; kept while there are large tables.
-    """
-
-    many: set[int] = field(default_factory=set)
-    bounds: OrderedDict[tuple[int, int], Any] = field(default_factory=OrderedDict)
-    changed: set[int] = field(default_factory=set)
-    log: dict[int, SnapshotRecord] = field(default_factory=dict)
-    _tables: OrderedDict[int, tuple[TableEntry, Snapshot, object]] = field(
-        default_factory=OrderedDict
-    )
-
-    def find(self, table: TableEntry, snapshot: Snapshot) -> object | None:
-        """What was kept for the very same table at the very same snapshot."""
-        known, at, contents = self._tables.get(table.table_id, (None, None, None))
-        return contents if known is table and at == snapshot else None
-
-    def note(self, records: Sequence[SnapshotRecord]) -> None:
-        """Add to the log what was loaded from its last snapshot on, or from a later one."""
-        last = max(self.log, default=None)
-        if last is not None and self.log[last] not in records[:1]:
-            self.log.clear()  # there is a gap
-        self.log.update((each.snapshot.snapshot_id, each) for each in records)
-        for snapshot_id in sorted(self.log)[:-_LOGGED_SNAPSHOTS]:
-            del self.log[snapshot_id]
-
-    def find_older(self, table: TableEntry) -> tuple[Snapshot | None, object]:
-        """The snapshot at which something was kept for the same table, and what."""
-        known, at, contents = self._tables.get(table.table_id, (None, None, None))
-        return (at, contents) if known == table else (None, None)
-
-    def keep(self, table: TableEntry, snapshot: Snapshot, contents: object) -> None:
-        """Keep it until another snapshot's is kept, or that of many other tables."""
-        self._tables[table.table_id] = (table, snapshot, contents)
-        self._tables.move_to_end(table.table_id)
-        if len(self._tables) > _CACHED_TABLES:
-            self._tables.popitem(last=False)
-
-
-@dataclass
 class Lake:
-    """One lake of one connection. States are cached by schema version: they never grow stale."""
+    """One lake of one connection.
+
+    What it has learnt of the catalog is kept as long as the newest snapshot that it has seen is
+    there unchanged. When that is gone, it may have expired; or the catalog was restored, or made
+    anew, and what the same numbers mean now is another history.
+    """
 
     name: str
     db: Database
@@ -114,41 +89,58 @@ class Lake:
     pending: dict[OptionPlace, str] = field(default_factory=dict)  # of the open transaction
     sort_text: SortText | None = None  # how sort keys are told to Spark
     target_file_size: int | None = None  # of the session: it wins over the stored option
+    is_new: bool = False  # made by the ATTACH of this connection
     metadata_catalog: str | None = None  # the name for the catalog's own tables, if one was given
     contents: Remembered = field(default_factory=Remembered)
-    _states: OrderedDict[int, CatalogState] = field(default_factory=OrderedDict)
+    _states: Cache[int, CatalogState] = field(default_factory=_STATES.make)
     _memory: BaseMemory = field(default_factory=BaseMemory)
-    _newest: Snapshot | None = None  # when it was last asked for
+    _seen: Cache[None, Snapshot] = field(default_factory=_NEWEST.make)
     _held_settings: Settings | None = None  # read by the transaction that holds the database
 
     def latest(self) -> Snapshot:
         """The snapshot that a new transaction sees."""
         if self.pinned is not None:
             return self.pinned
-        if self.contents.many and self._newest is not None:
-            self._newest = self._load_logged(self._newest)
-        else:
-            self._newest = load_latest_snapshot(self.db, self._newest)
-        return self._newest
+        known = self._seen.get(None)
+        if known is not None and len(self.contents.many):
+            return self._load_logged(known)
+        newest, follows = load_latest_after(self.db, known)
+        self._see(newest, follows=follows)
+        return newest
 
     def _load_logged(self, known: Snapshot) -> Snapshot:
         """The newest snapshot, and by the same statement what was changed since the last look."""
         last = max(self.contents.log, default=known.snapshot_id)
-        if known.snapshot_id - last > _LOGGED_SNAPSHOTS:
+        if known.snapshot_id - last > limits().logged_snapshots:
             last = known.snapshot_id
         records = load_snapshots_since(self.db, last)
+        newest = records[-1].snapshot if records else load_latest_snapshot(self.db)
+        self._see(newest, follows=any(each.snapshot == known for each in records))
         self.contents.note(records)
-        return records[-1].snapshot if records else load_latest_snapshot(self.db)
+        return newest
+
+    def _see(self, newest: Snapshot, *, follows: bool) -> None:
+        """Note the newest snapshot; what is kept is forgotten if it does not follow the last."""
+        if not follows:
+            self._states.clear()
+            self.contents.clear()
+            self._memory.forget()
+        self._seen.put(None, newest)
 
     def snapshot_at(
         self, *, version: int | None = None, timestamp: dt.datetime | None = None
     ) -> Snapshot:
         """The snapshot that time travel asks for."""
         if version is not None:
-            return load_snapshot_at_version(self.db, version)
-        if timestamp is not None:
-            return load_snapshot_at_time(self.db, timestamp)
-        return self.latest()
+            found = load_snapshot_at_version(self.db, version)
+        elif timestamp is not None:
+            found = load_snapshot_at_time(self.db, timestamp)
+        else:
+            return self.latest()
+        known = self._states.get(found.schema_version)
+        if known is None or known.snapshot != found:
+            self.latest()  # is the history the one that states are kept of?
+        return found
 
     def snapshot_since(self, moment: dt.datetime) -> Snapshot:
         """The first snapshot that is not older than a moment."""
@@ -157,13 +149,12 @@ class Lake:
     def state_at(self, snapshot: Snapshot) -> CatalogState:
         """The objects that a snapshot shows."""
         version = snapshot.schema_version
-        if version not in self._states:
-            self._remember(load_state(self.db, snapshot))
-        self._states.move_to_end(version)
-        return self._states[version]
+        return self._states.find(version, lambda: load_state(self.db, snapshot))
 
-    def begin(self, retry: RetryPolicy, *, hold: bool = False) -> Transaction:
-        """Start a transaction on what the lake shows now.
+    def begin(
+        self, retry: RetryPolicy, *, hold: bool = False, since: Snapshot | None = None
+    ) -> Transaction:
+        """Start a transaction on what the lake shows now, or showed at the snapshot of `since`.
 
         With `hold` it is begun inside the transaction of the metadata database that will commit
         it, which saves reading the same things twice; see `Transaction.hold`.
@@ -172,13 +163,14 @@ class Lake:
             # Locked, it waits for its turn when it commits; lost while idle, it is opened again.
             with suppress(CatalogLocked, CatalogUnreachable):
                 return self._begin_held(retry)
-        return self._begin_at(self.latest(), retry)
+        return self._begin_at(since or self.latest(), retry)
 
     def _begin_held(self, retry: RetryPolicy) -> Transaction:
         with ExitStack() as scope:
             scope.enter_context(self.db.transaction())
-            newest, base = load_start(self.db, self._newest, self._memory)
-            self._newest, self._held_settings = newest.snapshot, newest.settings
+            newest, base = load_start(self.db, self._seen.get(None), self._memory)
+            self._see(newest.snapshot, follows=newest.follows)
+            self._held_settings = newest.settings
             scope.callback(self._forget_settings)
             tx = self._begin_at(newest.snapshot, retry)
             tx.hold(newest, scope.pop_all(), base)
@@ -201,9 +193,7 @@ class Lake:
 
     def _remember(self, state: CatalogState) -> None:
         """Keep the state that a commit of ours has made: it need not be loaded."""
-        self._states[state.snapshot.schema_version] = state
-        if len(self._states) > _CACHED_STATES:
-            self._states.popitem(last=False)
+        self._states.put(state.snapshot.schema_version, state)
 
     def settings(self) -> Settings:
         """The stored options as they are now, and those that the open transaction has set."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -27,15 +28,18 @@ from ducklake_spark.errors import (
 )
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import SchemaEntry, Snapshot, TableEntry
+from ducklake_spark.model.moments import Zone
 from ducklake_spark.operations.attach import default_name, open_lake, parse_attach_options
 from ducklake_spark.operations.metadata import metadata_name
 from ducklake_spark.operations.read import TableVersion
+from ducklake_spark.turns import TakesTurns
 
 
-class Session:
-    """Lakes by name, the one in use, and at most one open transaction."""
+class Session(TakesTurns):
+    """Lakes by name, the one in use, and at most one open transaction, of one thread."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.lakes: dict[str, Lake] = {}
         self.current: tuple[str, str] | None = None  # lake and schema in use
         self.variables: dict[str, Any] = {}
@@ -48,11 +52,17 @@ class Session:
         self.log = QueryLog()  # shared with the cursors
         self._attached: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self._transactions: dict[str, Transaction] | None = None  # while BEGIN is in force
+        self._owner: threading.Thread | None = None  # which began the open transaction
+        self.is_shared = False  # whether a transaction is of all threads: Spark asks in its own
         self._message: CommitMessage | None = None  # for the open transaction
         self._aborted = False  # a statement of the open transaction failed while it ran
         self._alone: dict[str, Transaction] = {}  # of a change that commits by itself
         self._read: dict[str, Transaction] | None = None  # of the query that is being planned
         self._committed: dict[str, int] = {}  # lake -> the last snapshot that we made
+
+    def time_zone(self) -> Zone:
+        """The zone of times that are given without one; None for the machine's."""
+        return None
 
     # --- lakes -----------------------------------------------------------------------------------
 
@@ -66,7 +76,10 @@ class Session:
                 f'Lake with name "{name}" already exists in this connection.',
                 hint="choose another name with AS, or DETACH it first.",
             )
-        parsed = parse_attach_options(options)
+        parsed = parse_attach_options(options, self.time_zone)
+        if parsed.snapshot_time is not None:  # the same one for cursors, whatever the zone is then
+            rest = {k: value for k, value in options.items() if k.lower() != "snapshot_time"}
+            options = {**rest, "snapshot_time": parsed.snapshot_time}
         self._check_metadata_catalog(name, parsed.metadata_catalog)
         lake = open_lake(uri, name, parsed, log=self.log)
         in_use = self.current is not None and self.current[0].lower() == name.lower()
@@ -91,10 +104,14 @@ class Session:
     def attach_all_of(self, other: Session) -> None:
         """Attach what another session has attached, with connections of our own."""
         self.log = other.log
-        for name, (uri, options) in other._attached.items():
-            self.attach(uri, other.lakes[name].name, **options)
-            default = other.lakes[name].default_inlining_row_limit
-            self.lakes[name].default_inlining_row_limit = default
+        lakes = dict(other.lakes)  # copies: other threads may go on with it
+        for name, (uri, options) in dict(other._attached).items():
+            if name in lakes:
+                self.attach(uri, lakes[name].name, **options)
+                default = lakes[name].default_inlining_row_limit
+                self.lakes[name].default_inlining_row_limit = default
+                self.lakes[name].is_new = lakes[name].is_new
+        self.is_shared = other.is_shared
         self.current, self.retry = other.current, other.retry
         self.settings, self.secrets = dict(other.settings), other.secrets
 
@@ -159,7 +176,7 @@ class Session:
     def close_lakes(self) -> None:
         """Roll back what is open and let go of everything."""
         if self._transactions is not None:
-            self.rollback()
+            self._roll_back()
         for lake in self.lakes.values():
             lake.close()
         self.lakes.clear()
@@ -177,9 +194,11 @@ class Session:
     def begin(self) -> None:
         """BEGIN: the statements that follow see one snapshot and their own changes."""
         if self._transactions is not None:
+            self._check_owner("begin a transaction")
             self._aborted = True
             raise TransactionError("Cannot start a transaction within a transaction.")
         self._transactions, self._message, self._aborted = {}, None, False
+        self._owner = None if self.is_shared else threading.current_thread()
 
     def commit(self) -> None:
         """COMMIT: make the changes visible to all, as one snapshot.
@@ -189,8 +208,9 @@ class Session:
         """
         if self._transactions is None:
             raise TransactionError("Cannot commit: no transaction is active.")
+        self._check_owner("commit")
         if self._aborted:
-            self.rollback()
+            self._roll_back()
             raise TransactionError(
                 "Cannot commit: a statement of the transaction failed, so all of it has been "
                 "rolled back.",
@@ -205,10 +225,36 @@ class Session:
         """ROLLBACK: forget the changes; files written for them are removed."""
         if self._transactions is None:
             raise TransactionError("Cannot roll back: no transaction is active.")
-        transactions, self._transactions = self._transactions, None
+        if self._owner is not None and self._owner.is_alive():
+            self._check_owner("roll back")
+        self._roll_back()
+
+    def _roll_back(self) -> None:
+        transactions, self._transactions = self._transactions or {}, None
         self._aborted = False
         for tx in transactions.values():
             tx.rollback()
+
+    def _check_owner(self, action: str) -> None:
+        """Refuse another thread: it would not know what it becomes a part of, or ends."""
+        owner = self._owner
+        if owner is None or owner is threading.current_thread():
+            return
+        if not owner.is_alive():
+            raise TransactionError(
+                f"Cannot {action}: a transaction is open that another thread began, which has "
+                "ended since.",
+                hint="ROLLBACK, and do the work again.",
+            )
+        raise TransactionError(
+            f"Cannot {action}: a transaction is open on this connection that another thread "
+            f'("{owner.name}") began.',
+            hint="con.cursor() gives each thread a connection with a transaction of its own.",
+        )
+
+    def abort(self) -> None:
+        """Let the open transaction end in ROLLBACK: a part of it failed outside of our hands."""
+        self._aborted = self._transactions is not None
 
     def set_commit_message(
         self, author: str | None, message: str | None, extra_info: str | None = None
@@ -219,6 +265,7 @@ class Session:
                 "Cannot set a commit message: no transaction is active.",
                 hint="BEGIN first, or use con.transaction(author=…, message=…).",
             )
+        self._check_owner("set a commit message")
         self._message = CommitMessage(author, message, extra_info)
 
     def last_committed_snapshot(self, lake: str | None = None) -> int | None:
@@ -230,26 +277,33 @@ class Session:
     def reading(self, lake: Lake) -> Iterator[Transaction]:
         """The open transaction on the lake, or one just for this query or this read."""
         key = lake.name.lower()
-        tx = self._open_transaction(lake) or self._alone.get(key) or (self._read or {}).get(key)
-        if tx is None:
-            tx = lake.begin(self.retry)
-            if self._read is not None:
-                self._read[key] = tx
-        yield tx
+        with self.turn:
+            self.check_open()
+            tx = self._open_transaction(lake) or self._alone.get(key) or (self._read or {}).get(key)
+            if tx is None:
+                tx = lake.begin(self.retry)
+                if self._read is not None:
+                    self._read[key] = tx
+            yield tx
 
     @contextmanager
     def one_snapshot(self) -> Iterator[None]:
         """All that is read inside is of one snapshot of each lake, whatever others commit."""
-        outer = self._read
-        self._read = {} if outer is None else outer
-        try:
-            yield
-        finally:
-            self._read = outer
+        with self.turn:
+            outer = self._read
+            self._read = {} if outer is None else outer
+            try:
+                yield
+            finally:
+                self._read = outer
 
     @contextmanager
-    def writing(self, lake: Lake, action: str, *, hold: bool = False) -> Iterator[Transaction]:
+    def writing(
+        self, lake: Lake, action: str, *, hold: bool = False, since: Snapshot | None = None
+    ) -> Iterator[Transaction]:
         """The open transaction on the lake, or one that commits at the end of this change.
+
+        The latter starts at the newest snapshot, or at that of `since`, which was read already.
 
         With `hold` the latter keeps others from the metadata database meanwhile, unless it lets
         go of it: for changes that start no Spark.
@@ -257,23 +311,27 @@ class Session:
         As in DuckDB, a statement that is refused before it runs (a name that is not there, say)
         leaves an open transaction as it was; one that fails while it runs ends it.
         """
-        lake.check_writable(action)
-        tx = self._open_transaction(lake)
-        if tx is None:
-            with self._writing_alone(lake, hold=hold) as alone:
-                yield alone
-            return
-        try:
-            self._check_single_writer(lake)
-            with tx.statement():
-                yield tx
-        except BaseException as error:
-            self._aborted = _ends_transaction(error)
-            raise
+        with self.turn:
+            self.check_open()
+            lake.check_writable(action)
+            tx = self._open_transaction(lake)
+            if tx is None:
+                with self._writing_alone(lake, hold=hold, since=since) as alone:
+                    yield alone
+                return
+            try:
+                self._check_single_writer(lake)
+                with tx.statement():
+                    yield tx
+            except BaseException as error:
+                self._aborted = _ends_transaction(error)
+                raise
 
     @contextmanager
-    def _writing_alone(self, lake: Lake, *, hold: bool) -> Iterator[Transaction]:
-        tx = lake.begin(self.retry, hold=hold)
+    def _writing_alone(
+        self, lake: Lake, *, hold: bool, since: Snapshot | None
+    ) -> Iterator[Transaction]:
+        tx = lake.begin(self.retry, hold=hold, since=since)
         outer, self._alone = self._alone, {lake.name.lower(): tx}  # what it reads is of one state
         try:
             yield tx
@@ -287,6 +345,7 @@ class Session:
     def _open_transaction(self, lake: Lake) -> Transaction | None:
         if self._transactions is None:
             return None
+        self._check_owner(f'use the lake "{lake.name}"')
         if self._aborted:
             raise TransactionError(
                 "Current transaction is aborted (please ROLLBACK).",
@@ -357,7 +416,8 @@ class Session:
         schema = tx.local.find_schema(name)
         if schema is None:
             known = [s.name for s in tx.local.schemas()]
-            raise SchemaNotFound.named(name, where=f'lake "{lake.name}"', candidates=known)
+            missing = SchemaNotFound.named(name, where=f'lake "{lake.name}"', candidates=known)
+            raise SchemaNotFound(missing.message, hint=_new_lake(lake, tx) or missing.hint)
         return schema
 
     def find_table(
@@ -374,9 +434,9 @@ class Session:
     def missing_table(tx: Transaction, lake: Lake, schema: SchemaEntry, name: str) -> TableNotFound:
         """The error for a table that is not there."""
         known = [n for _, n in tx.local.table_names(schema.schema_id)]
-        return TableNotFound.named(
-            name, where=f'schema "{lake.name}.{schema.name}"', candidates=known
-        )
+        where = f'schema "{lake.name}.{schema.name}"'
+        missing = TableNotFound.named(name, where=where, candidates=known)
+        return TableNotFound(missing.message, hint=_new_lake(lake, tx) or missing.hint)
 
     def table_version(
         self,
@@ -398,6 +458,16 @@ class Session:
         state = lake.state_at(snapshot)
         table = _find_past_table(lake, state, schema_name, name, snapshot.snapshot_id)
         return TableVersion(lake, table, snapshot, state)
+
+
+def _new_lake(lake: Lake, tx: Transaction) -> str | None:
+    """The hint where a path may be misspelt: then ATTACH has made a lake that nobody meant."""
+    if not lake.is_new or tx.snapshot.snapshot_id > 0 or tx.has_changes:
+        return None
+    return (
+        f"this is a new, empty lake at {lake.db.url}, made by this connection; check its path, "
+        "or attach with CREATE_IF_NOT_EXISTS false."
+    )
 
 
 # Raised before a statement runs, as DuckDB's parser, binder and catalog errors are.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from ducklake_spark.errors import (
     InvalidValue,
     LakeNotFound,
     NotALake,
+    NotFound,
     NotNullViolation,
     SchemaNotFound,
     SnapshotNotFound,
@@ -273,3 +275,154 @@ def test_duckdb_file_that_another_process_holds_is_told(tmp_path: Path):
     assert "only one process" in (failure.value.hint or "")
     check_readable(failure.value)
     connect(location).close()
+
+
+# --- rights --------------------------------------------------------------------------------------
+
+AS_NOBODY = """
+import os, sys, tempfile
+sys.path.insert(0, sys.argv[1])
+import ducklake_spark
+from ducklake_spark.errors import DuckLakeError
+from support.lakes import LakeLocation
+from support.writing import Writer, open_session
+# All that is imported later is, before the rights to read it are gone.
+with tempfile.TemporaryDirectory() as folder:
+    for kind, word in (("duckdb", ""), ("sqlite", "sqlite:")):
+        uri = f"ducklake:{word}{folder}/{kind}.db"
+        with ducklake_spark.connect(uri, data_path=folder) as con:
+            con.sql("CREATE TABLE u (i INTEGER)")
+        session = open_session(LakeLocation(kind, uri, folder))
+        Writer(session).create_table("t")
+        Writer(session).insert(1)
+        session.close_lakes()
+os.setgid(65534)
+os.setuid(65534)
+try:
+    exec(sys.argv[2])
+except DuckLakeError as error:
+    print(type(error).__name__, str(error), sep="\\n")
+"""
+
+
+def as_nobody(tmp_path: Path, code: str) -> list[str]:
+    """The class and the lines of the error of some code, run without the rights of root."""
+    if os.getuid():
+        pytest.skip("NOT TESTED: only root can become somebody else")
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        if folder.stat().st_uid == os.getuid():
+            folder.chmod(0o755)
+    command = [sys.executable, "-c", AS_NOBODY, str(Path(__file__).parents[1]), code]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("prefix", ["", "sqlite:"])
+def test_folder_of_a_catalog_that_cannot_be_written_is_told(tmp_path: Path, prefix: str):
+    uri = f"ducklake:{prefix}{tmp_path}/lake.db"
+    code = f"ducklake_spark.connect({uri!r}, data_path='{tmp_path}/data/')"
+    kind, message, hint = as_nobody(tmp_path, code)
+    assert kind == "ReadOnlyLake"
+    assert message.startswith(f"The catalog {uri} cannot be written: ")
+    assert "rights" in hint
+
+
+@pytest.mark.parametrize("prefix", ["", "sqlite:"])
+def test_change_of_a_catalog_in_a_folder_that_cannot_be_written_is_told(
+    tmp_path: Path, prefix: str
+):
+    uri = f"ducklake:{prefix}{tmp_path}/lake.db"
+    ducklake_spark.connect(uri, data_path=f"{tmp_path}/data/").close()
+    (tmp_path / "lake.db").chmod(0o666)
+    code = f"con = ducklake_spark.connect({uri!r}); con.sql('CREATE TABLE t (i INTEGER)')"
+    kind, message, hint = as_nobody(tmp_path, code)
+    assert kind == "ReadOnlyLake"
+    assert f"{tmp_path}/lake.db" in message
+    assert "its folder" in hint
+
+
+def test_data_path_that_cannot_be_written_is_told(tmp_path: Path):
+    place = tmp_path / "catalog"
+    place.mkdir()
+    place.chmod(0o777)
+    uri = f"ducklake:sqlite:{place}/lake.sqlite"
+    code = (
+        f"session = open_session(LakeLocation('sqlite', {uri!r}, '{tmp_path}/data/'))\n"
+        "Writer(session).create_table('t')\n"
+        "Writer(session).insert(1)"
+    )
+    kind, message, hint = as_nobody(tmp_path, code)
+    assert kind == "DataFileError"
+    assert message.startswith(f'Cannot create "{tmp_path}/data/')
+    assert message.endswith("permission denied.")
+    assert "rights of the folder" in hint
+
+
+# --- new lakes -----------------------------------------------------------------------------------
+
+
+def test_lake_that_was_made_by_a_misspelt_path_is_told(tmp_path: Path):
+    with ducklake_spark.connect(f"ducklake:{tmp_path}/shpo.ducklake") as con:
+        for sql in ("DESCRIBE orders", "FROM orders", "INSERT INTO sales.orders VALUES (1)"):
+            with pytest.raises(NotFound) as failure:
+                con.sql(sql)
+            assert "new, empty lake" in (failure.value.hint or "")
+            assert f"{tmp_path}/shpo.ducklake" in (failure.value.hint or "")
+        con.sql("CREATE TABLE other (i INTEGER)")
+        with pytest.raises(TableNotFound) as failure:
+            con.sql("DESCRIBE orders")
+        assert "new, empty" not in (failure.value.hint or "")
+
+
+def test_empty_lake_that_was_there_before_is_not_called_new(tmp_path: Path):
+    uri = f"ducklake:{tmp_path}/shop.ducklake"
+    ducklake_spark.connect(uri).close()
+    with ducklake_spark.connect(uri) as con, pytest.raises(TableNotFound) as failure:
+        con.sql("DESCRIBE orders")
+    assert "new, empty" not in (failure.value.hint or "")
+
+
+# --- Java ----------------------------------------------------------------------------------------
+
+START_SPARK = """
+import ducklake_spark
+from ducklake_spark.errors import SparkFailure
+try:
+    ducklake_spark.connect().spark
+except SparkFailure as error:
+    print(error)
+"""
+
+
+def start_with(tmp_path: Path, **environment: str) -> list[str]:
+    """The lines of the error that starting Spark in another environment gives."""
+    names = {"JAVA_HOME", "SPARK_REMOTE", "PYSPARK_GATEWAY_PORT"}
+    kept = {key: value for key, value in os.environ.items() if key not in names}
+    done = subprocess.run(
+        [sys.executable, "-c", START_SPARK],
+        check=False,
+        env={**kept, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_missing_java_is_told_with_the_version_that_is_needed(tmp_path: Path):
+    message, hint = start_with(tmp_path, JAVA_HOME=f"{tmp_path}/none")
+    assert "needs Java 17 or newer" in message
+    assert f"{tmp_path}/none" in message
+    assert "JAVA_HOME" in hint
+
+
+def test_java_that_is_too_old_is_told_with_its_version(tmp_path: Path):
+    java = tmp_path / "old" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_402\"' >&2\nexit 1\n")
+    java.chmod(0o755)
+    message, hint = start_with(tmp_path, JAVA_HOME=f"{tmp_path}/old")
+    assert message.endswith(f'and "{java}" is Java 8.')
+    assert "install Java 17" in hint

@@ -20,8 +20,8 @@ from ducklake_spark.catalog.plain_files import (
     read_groups,
 )
 from ducklake_spark.catalog.plain_totals import load_plain_totals
+from ducklake_spark.catalog.remembered import Remembered
 from ducklake_spark.catalog_db.tables import DATA_FILE, DELETE_FILE, FILE_COLUMN_STATS, SNAPSHOT
-from ducklake_spark.lake import Remembered
 from ducklake_spark.model.entities import DataFile
 from ducklake_spark.model.literals import format_stat
 from ducklake_spark.model.number_text import to_float32

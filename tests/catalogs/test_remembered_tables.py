@@ -17,9 +17,9 @@ from support.writing import Keeper, Writer, open_session
 
 
 @pytest.fixture
-def sessions(location, monkeypatch):
+def sessions(location, lower):
     """Two sessions on a lake in which three files are many; a DuckDB file allows for one."""
-    monkeypatch.setattr("ducklake_spark.operations.read.MANY", 2)
+    lower(many_files=2)
     first = open_session(location)
     other = first if location.kind == "duckdb" else open_session(location)
     for table in ("t", "u"):

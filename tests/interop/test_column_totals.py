@@ -11,7 +11,7 @@ import ducklake_spark
 from ducklake_spark.model.literals import from_python
 from ducklake_spark.operations.column_totals import find_totals
 from ducklake_spark.plan.totals import is_bounded, is_counted
-from support.walkers import Engines
+from support.walking.engines import Engines
 
 pytestmark = [pytest.mark.spark, pytest.mark.interop]
 
@@ -95,7 +95,7 @@ def take_turns(engines, history, turns):
         if engine == "duckdb":
             engines.oracle.sql(text)
         else:
-            engines.con.sql(text)
+            engines.ours("a").sql(text)
 
 
 def told_and_read(con, version):
@@ -126,21 +126,21 @@ def told_and_read(con, version):
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("turns", [("duckdb",), ("spark",), ("spark", "duckdb")], ids="/".join)
 @pytest.mark.parametrize("catalog_kind", ["sqlite"], indirect=True)
-def test_every_snapshot_is_told_as_it_is_read(engines, history, turns, monkeypatch):
+def test_every_snapshot_is_told_as_it_is_read(engines, history, turns, lower):
     take_turns(engines, HISTORIES[history], turns)
     told = set()
-    last = engines.latest("spark")
+    last = engines.newest("a")
     for many, version in itertools.product((1000, 1), range(2, last + 1)):
-        monkeypatch.setattr("ducklake_spark.operations.read.MANY", many)
-        engines.con.current_lake().contents.many.clear()
-        for name, (answer, read) in told_and_read(engines.con, version).items():
+        lower(many_files=many)
+        engines.ours("a").current_lake().contents.many.clear()
+        for name, (answer, read) in told_and_read(engines.ours("a"), version).items():
             assert answer in (None, read), (many, version, name)
             told |= {many} if answer is not None else set()
     assert told == {1000, 1}
 
 
 @pytest.mark.parametrize("turns", [("duckdb",), ("spark",)], ids="/".join)
-def test_all_exact_types_are_told_in_every_catalog(engines, turns, monkeypatch):
+def test_all_exact_types_are_told_in_every_catalog(engines, turns, lower):
     take_turns(engines, PLAIN, turns)
     expected = {
         name: engines.oracle.sql(f"SELECT count(*), count({name}) FROM t")[0] for name in TYPES
@@ -148,9 +148,9 @@ def test_all_exact_types_are_told_in_every_catalog(engines, turns, monkeypatch):
     # Beyond a number of files the database compares; SQLite has no unsigned numbers of 64 bits.
     wide = {"u64"} if engines.location.kind == "sqlite" else set()
     for many, untold in ((1000, set()), (1, {"n4", "n18", "n38", "flag"} | wide)):
-        monkeypatch.setattr("ducklake_spark.operations.read.MANY", many)
-        engines.con.current_lake().contents.many.clear()
-        found = told_and_read(engines.con, engines.latest("spark"))
+        lower(many_files=many)
+        engines.ours("a").current_lake().contents.many.clear()
+        found = told_and_read(engines.ours("a"), engines.newest("a"))
         assert {name for name, (told, _) in found.items() if told is None} == untold
         for name, (told, read) in found.items():
             assert told in (None, read), name

@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 import pyspark
 from duckdb_extensions import import_extension
+from pyspark.sql import SparkSession
 
 import ducklake_spark
 
@@ -29,6 +30,8 @@ def main() -> None:
         with ducklake_spark.connect(uri) as con:
             check_deletes_and_inlined_rows(con)
             check_time_travel(con)
+            check_by_name(con.spark, uri)
+            check_format_and_stream(con.spark, uri, folder)
     print(f"smoke test passed on PySpark {pyspark.__version__}")
 
 
@@ -90,6 +93,50 @@ def check_time_travel(con: ducklake_spark.Connection) -> None:
     expect("table(version=)", con.table("orders", version=loaded).count(), ROWS)
     at = f"SELECT count(*) FROM orders AT (VERSION => {loaded})"
     expect("AT (VERSION)", scalar(con, at), ROWS)
+
+
+def check_by_name(spark: SparkSession, uri: str) -> None:
+    ducklake_spark.register(spark, "lake", uri)
+
+    def first(query: str) -> tuple:
+        return tuple(spark.sql(query).first())
+
+    spark.sql("CREATE TABLE lake.main.named (id BIGINT, k INT DEFAULT 7) PARTITIONED BY (k)")
+    spark.range(0, 100).selectExpr("id", "CAST(id % 3 AS INT) AS k").writeTo(
+        "lake.main.named"
+    ).append()
+    spark.sql("INSERT INTO lake.main.named (id) VALUES (1000)")
+    expect("our default", first("SELECT k FROM lake.main.named WHERE id = 1000"), (7,))
+    spark.sql("DELETE FROM lake.main.named WHERE id >= 90 AND id < 100")
+    spark.sql("UPDATE lake.main.named SET k = 9 WHERE id < 5")
+    spark.sql(
+        "MERGE INTO lake.main.named t USING (SELECT 1000L AS id UNION ALL SELECT 2000L) s "
+        "ON t.id = s.id WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"
+    )
+    found = first("SELECT count(*), sum(id), sum(CAST(k = 9 AS INT)) FROM lake.main.named")
+    expect("rows by name", found, (91, sum(range(90)) + 2000, 5))
+    joined = "lake.main.named a JOIN lake.main.named b ON a.id = b.id + 1"
+    expect("self-join", first(f"SELECT count(*) FROM {joined}"), (89,))
+    spark.sql("CREATE TABLE lake.main.made AS SELECT id FROM lake.main.named WHERE id < 3")
+    with ducklake_spark.transaction(spark, "lake"):
+        spark.sql("INSERT INTO lake.main.made VALUES (3)")
+        spark.sql("DELETE FROM lake.main.made WHERE id = 0")
+    expect("transaction", first("SELECT count(*), min(id) FROM lake.main.made"), (3, 1))
+    last = spark.sql("CALL lake.system.snapshots()").count() - 1
+    travelled = f"SELECT count(*) FROM lake.main.made VERSION AS OF {last - 1}"
+    expect("VERSION AS OF", first(travelled), (3,))
+    beyond = spark.newSession().sql("SELECT count(*) FROM lake.main.made").first()
+    expect("another session", tuple(beyond), (3,))
+
+
+def check_format_and_stream(spark: SparkSession, uri: str, folder: str) -> None:
+    read = spark.read.format("ducklake").option("lake", uri).load("main.made")
+    expect("format", sorted(row["id"] for row in read.collect()), [1, 2, 3])
+    stream = spark.readStream.table("lake.main.made").writeStream.trigger(availableNow=True)
+    query = stream.option("checkpointLocation", f"{folder}/stream").toTable("lake.main.streamed")
+    query.awaitTermination(120)
+    rows = spark.table("lake.main.streamed").collect()
+    expect("stream", sorted(row["id"] for row in rows), [1, 2, 3])
 
 
 def _sum_left() -> float:

@@ -21,6 +21,7 @@ from ducklake_spark.errors import (
     LakeNotFound,
     MissingDataFile,
     NotNullViolation,
+    NotSupported,
     SchemaNotFound,
     SnapshotNotFound,
     SparkFailure,
@@ -219,3 +220,20 @@ def test_lazy_frame_tells_of_a_damaged_file_in_plain_words(
     assert file.name in text
     assert "Hint: " in text
     assert len(text) < 600
+
+
+def test_store_that_spark_cannot_reach_is_told_before_anything_is_written(
+    spark: SparkSession, tmp_path: Path
+):
+    with ducklake_spark.connect(
+        f"ducklake:sqlite:{tmp_path}/lake.sqlite",
+        spark=spark,
+        data_path="s3://bucket/lake/",
+        data_inlining_row_limit=0,
+    ) as con:
+        con.sql("CREATE TABLE t (i BIGINT)")
+        with pytest.raises(NotSupported, match="no file system for s3://") as failure:
+            con.sql("INSERT INTO t SELECT i FROM range(9) r(i)")
+    assert "object stores are not supported yet" in failure.value.message
+    assert "data path" in (failure.value.hint or "")
+    assert len(str(failure.value).splitlines()) == 2

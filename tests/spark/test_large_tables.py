@@ -20,9 +20,9 @@ FILTERS = (
 
 
 @pytest.fixture
-def con(spark, make_lake_location, monkeypatch):
+def con(spark, make_lake_location, lower):
     """A lake in which three files are many."""
-    monkeypatch.setattr("ducklake_spark.operations.read.MANY", 3)
+    lower(many_files=3)
     location = make_lake_location("sqlite", "lake")
     with ducklake_spark.connect(
         location.uri, spark=spark, alias="lake", data_path=location.data_path
@@ -37,8 +37,8 @@ def add(con, number, *more):
     con.append("t", rows.selectExpr("id", "concat('row ', id) AS name", *more))
 
 
-def answers(con, monkeypatch, many):
-    monkeypatch.setattr("ducklake_spark.operations.read.MANY", many)
+def answers(con, lower, many):
+    lower(many_files=many)
     shown = []
     for text in FILTERS:
         frame = con.table("t").where(text)
@@ -46,7 +46,7 @@ def answers(con, monkeypatch, many):
     return shown
 
 
-def test_files_of_several_ages_show_what_they_show_when_listed_at_once(con, monkeypatch):
+def test_files_of_several_ages_show_what_they_show_when_listed_at_once(con, lower):
     for number in range(4):
         add(con, number)
     con.sql("ALTER TABLE t ADD COLUMN amount INTEGER DEFAULT 7")
@@ -58,7 +58,7 @@ def test_files_of_several_ages_show_what_they_show_when_listed_at_once(con, monk
     add(con, 8, "id AS amount")
     con.sql("DELETE FROM t WHERE id IN (205, 206)")
     con.sql("DELETE FROM t WHERE id BETWEEN 610 AND 660")
-    assert answers(con, monkeypatch, 3) == answers(con, monkeypatch, 1000)
+    assert answers(con, lower, 3) == answers(con, lower, 1000)
 
 
 def test_only_the_files_of_a_filter_are_listed(con):

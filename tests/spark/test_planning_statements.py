@@ -23,9 +23,9 @@ def catalog_kind(request):
 
 
 @pytest.fixture
-def con(spark, location, monkeypatch):
+def con(spark, location, lower):
     """A lake in which seven files are many, with tables of three and of nine files."""
-    monkeypatch.setattr("ducklake_spark.operations.read.MANY", MANY)
+    lower(many_files=MANY)
     with ducklake_spark.connect(
         location.uri, spark=spark, alias="lake", data_path=location.data_path
     ) as connection:

@@ -15,7 +15,7 @@ from ducklake_spark.errors import (
     NotNullViolation,
     NotSupported,
 )
-from ducklake_spark.spark.write import SMALL_WRITE_BYTES
+from ducklake_spark.limits import limits
 from support.writing import table_files
 
 pytestmark = pytest.mark.spark
@@ -210,7 +210,7 @@ def test_few_rows_of_a_large_table_make_one_file(con, location, spark):
     con.create_table("large", wide.selectExpr("*", "concat(a, b, b + 1, b + 2, b + 3) AS c"))
     before = set(table_files(location))
     assert len(before) > 1
-    assert sum(Path(path).stat().st_size for path in before) > 2 * SMALL_WRITE_BYTES
+    assert sum(Path(path).stat().st_size for path in before) > 2 * limits().small_write_bytes
     assert changed(con, "UPDATE large SET b = -1 WHERE id % 10000 = 7") == 100
     made = [p for p in set(table_files(location)) - before if "delete" not in p]
     assert len(made) == 1
@@ -224,10 +224,10 @@ def test_few_rows_of_a_large_table_make_one_file(con, location, spark):
 @pytest.mark.parametrize("partitioned", [False, True])
 @pytest.mark.parametrize("files_of_driver", [1000, 0])
 def test_a_change_is_the_same_whoever_writes_the_delete_files(
-    con, monkeypatch, files_of_driver, partitioned
+    con, lower, files_of_driver, partitioned
 ):
     """Beyond a number of files tasks write them, and rows are computed before."""
-    monkeypatch.setattr("ducklake_spark.spark.write_deletes._DRIVER_FILES", files_of_driver)
+    lower(driver_files=files_of_driver)
     if partitioned:
         con.sql("ALTER TABLE t SET PARTITIONED BY (bucket(3, id))")
     con.sql("CALL lake.set_option('data_inlining_row_limit', 0)")
@@ -248,13 +248,13 @@ def test_a_change_is_the_same_whoever_writes_the_delete_files(
 
 
 @pytest.mark.parametrize(
-    ("limit", "value"), [("_NUMBERED_ROWS", 1 << 24), ("_NUMBERED_ROWS", 0), ("_DRIVER_FILES", 0)]
+    ("limit", "value"), [("numbered_rows", 1 << 24), ("numbered_rows", 0), ("driver_files", 0)]
 )
 def test_rows_are_deleted_wherever_they_are_and_however_they_are_collected(
-    con, monkeypatch, limit, value
+    con, lower, limit, value
 ):
     """As numbers, as bits, or by the tasks: in files, in the catalog, and of the transaction."""
-    monkeypatch.setattr(f"ducklake_spark.spark.write_deletes.{limit}", value)
+    lower(**{limit: value})
     con.sql("BEGIN")
     con.sql("INSERT INTO t SELECT i, 0, 'own' FROM range(30, 50) r(i)")
     con.sql("INSERT INTO t VALUES (50, 0, 'own'), (51, 0, 'own')")

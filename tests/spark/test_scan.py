@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from ducklake_spark.bridge.errors import original_error
 from ducklake_spark.errors import CorruptDataFile
 from ducklake_spark.model.predicate import And, Comparison, In, IsNull
-from ducklake_spark.spark.jvm import original_error
 from ducklake_spark.spark.relation import explain_scans
 from support.lakes import make_location
 from support.scans import scan_table
@@ -362,15 +362,12 @@ def test_deletes_in_the_catalog_hide_rows_too(spark, lake):
     ("way", "limits"),
     [
         ("invoke", {}),
-        ("BroadcastHashJoin", {"BITS_DELETES": 5}),
-        ("SortMergeJoin", {"BITS_DELETES": 5, "BROADCAST_DELETES": 5}),
+        ("BroadcastHashJoin", {"bits_deletes": 5}),
+        ("SortMergeJoin", {"bits_deletes": 5, "broadcast_deletes": 5}),
     ],
 )
-def test_deletes_are_hidden_in_the_way_that_their_number_allows(
-    spark, lake, monkeypatch, way, limits
-):
-    for name, limit in limits.items():
-        monkeypatch.setattr(f"ducklake_spark.spark.deletes.{name}", limit)
+def test_deletes_are_hidden_in_the_way_that_their_number_allows(spark, lake, lower, way, limits):
+    lower(**limits)
     write(
         lake,
         "CREATE TABLE t AS SELECT i FROM range(100) r(i)",

@@ -22,7 +22,8 @@ from ducklake_spark.operations.append import ROW_ID_COLUMN
 from ducklake_spark.operations.layouts import set_sorted_by
 from ducklake_spark.operations.objects import NewColumn
 from ducklake_spark.operations.read import Contents, load_contents
-from ducklake_spark.operations.row_changes import stage_outcomes, stage_truncate
+from ducklake_spark.operations.row_changes import stage_outcomes
+from ducklake_spark.operations.whole_files import stage_truncate
 from ducklake_spark.operations.write_layout import plan_layout
 from ducklake_spark.parquet.delete_files import (
     DeletedRows,
@@ -271,9 +272,7 @@ def _identities(file: DataFile, ids: set[int], contents: Contents) -> pa.RecordB
     gone = _deleted_positions(file, contents)
     stored = pq.read_table(file.path).column("id").to_pylist()
     places = [i for i, each in enumerate(stored) if each in ids and i not in gone]
-    facts = FileFacts(
-        file.data_file_id, file.path, file.record_count, file.inlined_deletes, file.delete_file
-    )
+    facts = FileFacts(file.data_file_id, file.path, file.record_count, file.delete_file)
     rows = len(places) + 1
     return pa.record_batch(
         {

@@ -18,6 +18,7 @@ from typing import Any, Final, Literal
 
 from ducklake_spark.catalog_db.connection import Database, Statement
 from ducklake_spark.errors import InvalidValue
+from ducklake_spark.limits import limits
 from ducklake_spark.model.bound_text import is_float
 from ducklake_spark.model.literals import format_text, from_python
 from ducklake_spark.model.number_text import INTEGERS
@@ -38,7 +39,6 @@ from ducklake_spark.model.types import DataType, DecimalType, ScalarType
 Leaf = Comparison | In | StartsWith | IsNull
 Side = Literal["<", ">"]
 
-_MOST_VALUES: Final = 50
 # A text of fewer characters has fewer than the 256 bytes at which bounds are cut.
 _UNCUT: Final = 64
 _TEXTS: Final = frozenset({"varchar", "json", "uuid"})
@@ -296,7 +296,7 @@ class _Writer:
                 return None
 
     def _outside_all(self, values: Sequence[Any], kind: DataType) -> Statement | None:
-        if not 0 < len(values) <= _MOST_VALUES:
+        if not 0 < len(values) <= limits().values_per_filter:
             return None
         written = [self._outside("=", value, kind) for value in values]
         known = [each for each in written if each is not None]

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ducklake_spark.catalog_db.connection import Database, Statement
+from ducklake_spark.limits import limits
 from ducklake_spark.model.entities import PartitionField, PartitionSpec
 from ducklake_spark.plan.prune import FileStats
 
 _STATS: Final = 1
 _VALUE: Final = 2
 _SPEC: Final = 3
-_MOST_IDS: Final = 5000
 
 
 @dataclass
@@ -57,7 +57,7 @@ def load_file_facts(
     columns = tuple(sorted(column_ids))
     among = None
     # Databases limit the number of parameters.
-    if file_ids is not None and 0 < len(file_ids) <= _MOST_IDS:
+    if file_ids is not None and 0 < len(file_ids) <= limits().ids_per_query:
         among = Statement(", ".join("?" for _ in file_ids), tuple(file_ids))
     queries = facts_queries(db, table_id, columns, among, with_partitions=with_partitions)
     if not queries:

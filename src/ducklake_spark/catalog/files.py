@@ -8,6 +8,7 @@ from typing import Any
 
 from ducklake_spark.catalog_db.connection import Database, Statement
 from ducklake_spark.catalog_db.statements import visible_at
+from ducklake_spark.limits import limits
 from ducklake_spark.model.entities import (
     DataFile,
     DeleteFile,
@@ -32,8 +33,6 @@ FILE_COLUMNS = tuple(
     column.split(" AS ")[-1].split(".")[-1]
     for column in (*DATA_COLUMNS.split(", "), *DELETE_COLUMNS.split(", "))
 )
-
-_MOST_IDS = 5000
 
 
 def load_files(
@@ -139,7 +138,7 @@ def load_file_stats(
 def _among(file_ids: Iterable[int] | None) -> tuple[str, tuple[int, ...]]:
     """A further condition that keeps the given files; databases limit the number of parameters."""
     ids = None if file_ids is None else tuple(file_ids)
-    if ids is None or not 0 < len(ids) <= _MOST_IDS:
+    if ids is None or not 0 < len(ids) <= limits().ids_per_query:
         return "", ()
     return f" AND data_file_id IN ({', '.join('?' for _ in ids)})", ids
 

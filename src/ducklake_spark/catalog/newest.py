@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from ducklake_spark.catalog.settings import Settings
-from ducklake_spark.catalog.snapshots import SNAPSHOT_COLUMNS, newest_clause, newest_of
+from ducklake_spark.catalog.snapshots import SNAPSHOT_COLUMNS, follows, newest_clause, newest_of
 from ducklake_spark.catalog_db.connection import Database, Statement
 from ducklake_spark.model.entities import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """The newest snapshot, and the options that were stored when it was read."""
+    """The newest snapshot, and the options that were stored when it was read.
+
+    `follows` tells whether the snapshot that was known before is still there as it was.
+    """
 
     snapshot: Snapshot
     settings: Settings
+    follows: bool = False
 
 
 def newest_query(db: Database, known: Snapshot | None) -> Statement:
@@ -31,10 +35,13 @@ def newest_query(db: Database, known: Snapshot | None) -> Statement:
     )
 
 
-def read_newest(db: Database, rows: Sequence[tuple[Any, ...]]) -> Newest:
+def read_newest(
+    db: Database, rows: Sequence[tuple[Any, ...]], known: Snapshot | None = None
+) -> Newest:
     """The answer to `newest_query`."""
     snapshot = newest_of(db, [row[:5] for row in rows])
-    return Newest(snapshot, Settings({row[5:8]: row[8] for row in rows}))
+    settings = Settings({row[5:8]: row[8] for row in rows})
+    return Newest(snapshot, settings, follows(db, snapshot, known, rows))
 
 
 def load_newest(db: Database, known: Snapshot | None = None) -> Newest:
@@ -43,4 +50,4 @@ def load_newest(db: Database, known: Snapshot | None = None) -> Newest:
     rows = db.fetch(query.sql, query.params)
     if not rows and known is not None:
         return load_newest(db)
-    return read_newest(db, rows)
+    return read_newest(db, rows, known)

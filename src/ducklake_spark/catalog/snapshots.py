@@ -60,15 +60,41 @@ def changes_since_query(db: Database, snapshot_id: int) -> Statement:
     )
 
 
-def load_latest_snapshot(db: Database, known: Snapshot | None = None) -> Snapshot:
-    """The newest snapshot: the state of the lake now. `known` has been the newest before."""
+def load_latest_snapshot(db: Database) -> Snapshot:
+    """The newest snapshot: the state of the lake now."""
+    return load_latest_after(db, None)[0]
+
+
+def load_latest_after(db: Database, known: Snapshot | None) -> tuple[Snapshot, bool]:
+    """The newest snapshot, and whether it follows `known`, which has been the newest before."""
     where, params = newest_clause(db, known)
     rows = db.fetch(
         f"SELECT {SNAPSHOT_COLUMNS} FROM {db.table('ducklake_snapshot')} WHERE {where}", params
     )
     if not rows and known is not None:
-        return load_latest_snapshot(db)
-    return newest_of(db, rows)
+        return load_latest_after(db, None)
+    newest = newest_of(db, rows)
+    return newest, follows(db, newest, known, rows)
+
+
+def follows(
+    db: Database, newest: Snapshot, known: Snapshot | None, rows: Sequence[tuple[Any, ...]]
+) -> bool:
+    """Whether `known` is still there as it was, among the rows of it and all that came after.
+
+    If not, it has expired, or the catalog has another history than when it was read. The time of
+    a snapshot tells it apart from another of the same number.
+    """
+    if known is None or newest.snapshot_id == known.snapshot_id:
+        return newest == known
+    number = known.snapshot_id
+    return any(int(row[0]) == number and read_snapshot(db, row[:5]) == known for row in rows)
+
+
+def is_another(db: Database, known: Snapshot, rows: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether the snapshot of that number, if it is among the rows, is not the one known."""
+    number = known.snapshot_id
+    return any(int(row[0]) == number and read_snapshot(db, row[:5]) != known for row in rows)
 
 
 def load_snapshot_at_version(db: Database, version: int) -> Snapshot:
@@ -81,9 +107,7 @@ def load_snapshot_at_version(db: Database, version: int) -> Snapshot:
 
 
 def load_snapshot_at_time(db: Database, moment: dt.datetime) -> Snapshot:
-    """The newest snapshot that is not younger than `moment`; a naive time is taken as UTC."""
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=dt.timezone.utc)
+    """The newest snapshot that is not younger than `moment`, an aware datetime."""
     # From the newest on, along the primary key, so that the first one that fits ends the search.
     rows = db.fetch(
         f"SELECT {SNAPSHOT_COLUMNS} FROM {db.table('ducklake_snapshot')} "
@@ -98,9 +122,7 @@ def load_snapshot_at_time(db: Database, moment: dt.datetime) -> Snapshot:
 
 
 def load_snapshot_since(db: Database, moment: dt.datetime) -> Snapshot:
-    """The oldest snapshot that is not older than `moment`; a naive time is taken as UTC."""
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=dt.timezone.utc)
+    """The oldest snapshot that is not older than `moment`, an aware datetime."""
     rows = db.fetch(
         f"SELECT {SNAPSHOT_COLUMNS} FROM {db.table('ducklake_snapshot')} "
         f"WHERE NOT ({db.not_after('snapshot_time')}) ORDER BY snapshot_id LIMIT 1",

@@ -357,7 +357,10 @@ class Database:
             self.round_trips += self._batched
         except BaseException as error:
             self._batched = False
-            self._roll_back()
+            if isinstance(error, KeyboardInterrupt) and self.dialect.batches:
+                self._lost = True  # what was sent, and what of it is answered, is not known
+            else:
+                self._roll_back()
             if stage == "body" or not isinstance(error, Exception):
                 raise  # the caller's own error, or one that is told in our words already
             known = self._translated(error)
@@ -398,11 +401,12 @@ class Database:
             known = self._translated(error)
             if known is error:
                 raise
-            if type(known) is not CatalogError:
+            denied = isinstance(known, ReadOnlyLake) and self.read_only  # there it cannot be read
+            if type(known) is not CatalogError and not denied:
                 raise known from error
             raise CatalogUnreachable(
                 f"The catalog {self.url} cannot be opened: {self.url.mask(str(error)).strip()}.",
-                hint="check the address.",
+                hint="check the address, and the rights of the file.",
             ) from error
 
     def _prepare(self) -> None:

@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Protocol
 
+from ducklake_spark.caching import remembered
 from ducklake_spark.catalog_db.tables import Kind, Table
 from ducklake_spark.catalog_db.url import CatalogUrl, DatabaseKind
 from ducklake_spark.errors import DriverMissing
+from ducklake_spark.limits import limits
 from ducklake_spark.model.types import DataType, ListType, MapType, ScalarType, StructType
 
 Row = tuple[Any, ...]
@@ -82,6 +83,8 @@ class Dialect:
         is_missing_table: the statement named a table that does not exist.
         is_locked: another connection holds the database.
         is_lost: the connection is gone.
+        is_full: there is no space left for the change, of which nothing has happened.
+        is_denied: the file, or the folder that it is in, cannot be written.
         longest_name: how many bytes a column's name may have; None: any number.
         can_inline: whether rows of that type can be kept in the metadata database.
         inlined_type: the column type of a user's column in an inlined-data table.
@@ -117,6 +120,8 @@ class Dialect:
     inlined_text: Callable[[str, DataType], str]
     inlined_mark: Callable[[DataType], str]
     encode_inlined: Callable[[DataType, str | None], Any]
+    is_full: Callable[[BaseException], bool] = lambda error: False
+    is_denied: Callable[[BaseException], bool] = lambda error: False
     queue_writers: Callable[[str], tuple[str, ...]] = lambda schema: ()
     not_after: Callable[[str], str] = lambda column: f"{column} <= ?"
 
@@ -146,7 +151,7 @@ def load_driver(dialect: Dialect) -> None:
 _MARK_OR_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\?""")
 
 
-@lru_cache(maxsize=1024)
+@remembered("pieces of statements", entries=1024)
 def split_at_marks(sql: str) -> tuple[str, ...]:
     """The pieces of `sql` between its ``?`` marks; marks inside quotes or comments are text.
 
@@ -161,7 +166,7 @@ def split_at_marks(sql: str) -> tuple[str, ...]:
     return (*pieces, sql[start:])
 
 
-@lru_cache(maxsize=1024)
+@remembered("statements with format marks", entries=1024)
 def to_format_marks(sql: str) -> str:
     """The statement with ``%s`` marks, for drivers of that style.
 
@@ -185,14 +190,15 @@ def quote(name: str) -> str:
 
 
 def values_insert(table: Table, name: str, rows: Sequence[Row]) -> Iterable[Statement]:
-    """Rows as ``INSERT ... VALUES`` statements of at most 500 rows each."""
-    for start in range(0, len(rows), 500):
-        chunk = rows[start : start + 500]
+    """Rows as ``INSERT ... VALUES`` statements of not too many rows each."""
+    size = limits().rows_per_values
+    for start in range(0, len(rows), size):
+        chunk = rows[start : start + size]
         text = _values_text(name, len(table.columns), len(chunk))
         yield Statement(text, tuple(value for row in chunk for value in row))
 
 
-@lru_cache(maxsize=256)
+@remembered("texts of VALUES", entries=256)
 def _values_text(name: str, columns: int, rows: int) -> str:
     row_marks = f"({', '.join('?' for _ in range(columns))})"
     return f"INSERT INTO {name} VALUES {', '.join(row_marks for _ in range(rows))}"

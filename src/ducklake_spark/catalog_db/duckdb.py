@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ducklake_spark.caching import Cache, declare
 from ducklake_spark.catalog_db.dialect import (
     Dialect,
     OpenRequest,
@@ -27,6 +28,7 @@ from ducklake_spark.catalog_db.dialect import (
 from ducklake_spark.catalog_db.tables import Kind, Table
 from ducklake_spark.catalog_db.values import decode_value, format_timestamp
 from ducklake_spark.errors import UnknownOption
+from ducklake_spark.limits import limits
 from ducklake_spark.model.types import DataType, ScalarType, format_sql_type
 
 if TYPE_CHECKING:
@@ -39,8 +41,17 @@ _COLUMN_TYPES: Final[dict[Kind, str]] = {
     "uuid": "UUID",
     "varchar": "VARCHAR",
 }
-_JSON_FROM_ROWS: Final = 20
-_LONGEST_TEXT: Final = 100_000
+
+
+# Which columns of a query are times, so that it is asked the right way at once.
+_TIMES: Final = declare(
+    "queries with times",
+    key="the text of a query",
+    depends_on="the types of its columns: DuckDB refuses the text if they are others",
+    seen_by="connection",
+    emptied="never",
+    entries=512,
+)
 
 
 class DuckdbSession:
@@ -53,8 +64,7 @@ class DuckdbSession:
         self._connection.execute("SET TimeZone = 'UTC'")
         # Statements on a catalog are small: handing their work to threads costs more than it.
         self._connection.execute("SET threads = 1")
-        # Which columns of a query are times, so that it is asked the right way at once.
-        self._times: dict[str, str] = {}
+        self._times: Cache[str, str] = _TIMES.make()
 
     def run(self, sql: str, params: Sequence[Any]) -> None:
         """Execute a statement."""
@@ -66,7 +76,7 @@ class DuckdbSession:
         length = 0
         for sql, params in statements:
             text, rest = write_in(sql, params) if params else (sql, [])
-            if rest or length > _LONGEST_TEXT:
+            if rest or length > limits().statements_text:
                 self._run_texts(texts)
                 length = 0
             if rest:
@@ -87,8 +97,9 @@ class DuckdbSession:
         The driver needs a further package to make a datetime, so a query with times is asked
         again around itself.
         """
-        if sql in self._times:
-            return self._execute(self._times[sql], params).fetchall()
+        known = self._times.get(sql)
+        if known is not None:
+            return self._execute(known, params).fetchall()
         cursor = self._execute(sql, params)
         columns = cursor.description or []
         times = [str(column[1]) == "TIMESTAMP WITH TIME ZONE" for column in columns]
@@ -97,7 +108,7 @@ class DuckdbSession:
         names = [f"c{index}" for index in range(len(times))]
         wanted = [f"epoch_us({n})" if t else n for n, t in zip(names, times, strict=True)]
         wrapped = f"SELECT {', '.join(wanted)} FROM ({sql}) AS q({', '.join(names)})"
-        self._times[sql] = wrapped
+        self._times.put(sql, wrapped)
         return self._execute(wrapped, params).fetchall()
 
     def rows_of_all(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[Row]]:
@@ -167,16 +178,16 @@ def _encode(value: Any) -> Any:
 
 def _insert(table: Table, name: str, rows: Sequence[Row]) -> Iterable[Statement]:
     """Few rows as VALUES; many as one JSON text, which DuckDB reads ten times as fast."""
-    if len(rows) < _JSON_FROM_ROWS:
+    if len(rows) < limits().json_rows:
         yield from values_insert(table, name, rows)
         return
     shape = json.dumps([{column.name: _json_type(column.kind) for column in table.columns}])
     names = table.column_names
     casts = ", ".join(f"r.{quote(column.name)}" for column in table.columns)
-    for start in range(0, len(rows), 20_000):
-        objects = [
-            dict(zip(names, map(_encode, row), strict=True)) for row in rows[start : start + 20_000]
-        ]
+    size = limits().rows_per_insert
+    for start in range(0, len(rows), size):
+        chunk = rows[start : start + size]
+        objects = [dict(zip(names, map(_encode, row), strict=True)) for row in chunk]
         yield Statement(
             f"INSERT INTO {name} SELECT {casts} "
             f"FROM (SELECT unnest(from_json_strict(?, '{shape}')) AS r)",
@@ -200,6 +211,26 @@ def _is_locked(error: BaseException) -> bool:
     return (_driver_error(error, "IOException") and "lock" in text) or (
         _driver_error(error, "BinderException", "ConnectionException")
         and "same database file" in text
+    )
+
+
+def _says(error: BaseException, *texts: str) -> bool:
+    """What the system says of a file; DuckDB has several classes for it, and no number."""
+    return _driver_error(error, "Error") and any(text in str(error) for text in texts)
+
+
+def _is_full(error: BaseException) -> bool:
+    return _says(error, "No space left on device", "File too large", "Disk quota exceeded")
+
+
+def _is_denied(error: BaseException) -> bool:
+    return _says(error, "Permission denied", "Read-only file system")
+
+
+def _is_conflict(error: BaseException) -> bool:
+    # A commit whose file cannot be written is of the same class.
+    return _driver_error(error, "ConstraintException", "TransactionException") and not _says(
+        error, "Could not write", "Cannot open file", "IO Error"
     )
 
 
@@ -230,11 +261,13 @@ DIALECT: Final = Dialect(
         "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() "
         "AND schema_name = ? AND table_name = ?"
     ),
-    is_conflict=lambda e: _driver_error(e, "ConstraintException", "TransactionException"),
+    is_conflict=_is_conflict,
     # The same class stands for what exists already.
     is_missing_table=lambda e: _driver_error(e, "CatalogException") and "not exist" in str(e),
     is_locked=_is_locked,
     is_lost=lambda error: False,
+    is_full=_is_full,
+    is_denied=_is_denied,
     longest_name=None,
     can_inline=lambda kind: "geometry" not in set(leaf_names(kind)),
     inlined_type=format_sql_type,

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from ducklake_spark.catalog_db.dialect import Dialect
 from ducklake_spark.catalog_db.url import CatalogUrl
-from ducklake_spark.errors import CatalogError, CatalogLocked, CatalogUnreachable, DuckLakeError
+from ducklake_spark.errors import (
+    CatalogError,
+    CatalogFull,
+    CatalogLocked,
+    CatalogUnreachable,
+    DuckLakeError,
+    ReadOnlyLake,
+)
 
 
 class SnapshotTaken(CatalogError):
@@ -23,7 +30,17 @@ def translate(error: Exception, url: CatalogUrl, dialect: Dialect) -> DuckLakeEr
     """The error to raise in place of a driver's; passwords are masked."""
     if isinstance(error, DuckLakeError):
         return error
-    reason = url.mask(str(error)).strip().rstrip(".")
+    reason = url.mask(" ".join(str(error).split())).rstrip(".")
+    if dialect.is_full(error):
+        return CatalogFull(
+            f"The catalog {url} has no space left: {reason}.",
+            hint="make room for it; nothing was changed, so run the statement again then.",
+        )
+    if dialect.is_denied(error):
+        return ReadOnlyLake(
+            f"The catalog {url} cannot be written: {reason}.",
+            hint="check the rights of the file, and of its folder; or attach it READ_ONLY.",
+        )
     if dialect.is_conflict(error):
         return SnapshotTaken(f"Another transaction changed the catalog {url} first: {reason}.")
     if dialect.is_missing_table(error):

@@ -146,6 +146,8 @@ DIALECT: Final = Dialect(
     is_locked=lambda e: False,
     # cannot connect, server gone, connection lost in a query
     is_lost=lambda e: _code(e) in {2002, 2003, 2006, 2013},
+    # the disk is full, a table is full
+    is_full=lambda e: _code(e) in {1021, 1114},
     longest_name=64,
     can_inline=lambda kind: False,
     inlined_type=lambda kind: "TEXT",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from ducklake_spark.caching import remembered
 from ducklake_spark.catalog_db.dialect import (
     Dialect,
     OpenRequest,
@@ -19,6 +19,7 @@ from ducklake_spark.catalog_db.dialect import (
 )
 from ducklake_spark.catalog_db.tables import Kind, Table
 from ducklake_spark.catalog_db.values import decode_value
+from ducklake_spark.limits import limits
 from ducklake_spark.model.types import DataType, DecimalType, ScalarType
 
 if TYPE_CHECKING:
@@ -86,6 +87,11 @@ class PostgresSession:
 
     def run(self, sql: str, params: Sequence[Any]) -> None:
         """Execute a statement; inside `batch` its error may come later."""
+        if sql == "ROLLBACK":
+            # As text it would not tell the driver to forget the statements that it believes to be
+            # prepared: those behind an error in a batch are not.
+            self._connection.rollback()
+            return
         self._connection.execute(_query(sql), params)
 
     def run_all(self, statements: Iterable[tuple[str, Sequence[Any]]]) -> None:
@@ -138,7 +144,7 @@ def _read_bytes_as_text(connection: psycopg.Connection[Any]) -> None:
     connection.adapters.register_loader("bytea", TextLoader)
 
 
-@lru_cache(maxsize=1024)
+@remembered("statements for psycopg", entries=1024)
 def _query(sql: str) -> bytes:
     # psycopg takes only literal str by type; bytes say that the text is meant to be built.
     return to_format_marks(sql).encode()
@@ -150,8 +156,9 @@ def _insert(table: Table, name: str, rows: Sequence[Row]) -> Iterable[Statement]
         yield from values_insert(table, name, rows)
         return
     arrays = ", ".join(f"CAST(? AS {_COLUMN_TYPES[column.kind]}[])" for column in table.columns)
-    for start in range(0, len(rows), 20_000):
-        columns = tuple(map(list, zip(*rows[start : start + 20_000], strict=True)))
+    size = limits().rows_per_insert
+    for start in range(0, len(rows), size):
+        columns = tuple(map(list, zip(*rows[start : start + size], strict=True)))
         yield Statement(f"INSERT INTO {name} SELECT * FROM unnest({arrays})", columns)
 
 
@@ -252,6 +259,8 @@ DIALECT: Final = Dialect(
     # lock_not_available
     is_locked=lambda e: _sqlstate(e) == "55P03",
     is_lost=_is_lost,
+    # disk_full
+    is_full=lambda e: _sqlstate(e) == "53100",
     longest_name=63,
     can_inline=inlines_plain_types,
     inlined_type=_inlined_type,

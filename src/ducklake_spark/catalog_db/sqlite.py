@@ -27,6 +27,7 @@ _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _MICROSECOND: Final = dt.timedelta(microseconds=1)
 # Result codes of SQLite; the driver names them from Python 3.11 on only.
 _BUSY, _LOCKED, _PRIMARY_KEY, _UNIQUE = 5, 6, 1555, 2067
+_READONLY, _FULL, _CANTOPEN = 8, 13, 14
 
 
 def _micros(text: str | None) -> int | None:
@@ -126,6 +127,24 @@ def _is_locked(error: BaseException) -> bool:
     return "is locked" in str(error) if code is None else code & 0xFF in {_BUSY, _LOCKED}
 
 
+def _is_full(error: BaseException) -> bool:
+    return _is_plain(error, "disk is full", _FULL)
+
+
+def _is_denied(error: BaseException) -> bool:
+    if _is_plain(error, "readonly database", _READONLY):
+        return True
+    return _is_plain(error, "unable to open database file", _CANTOPEN)
+
+
+def _is_plain(error: BaseException, text: str, known: int) -> bool:
+    """Whether it is the error of that code, or of that text where the driver tells no codes."""
+    if not isinstance(error, sqlite3.OperationalError):
+        return False
+    code = _code(error)
+    return text in str(error) if code is None else code & 0xFF == known
+
+
 def _is_missing_table(error: BaseException) -> bool:
     # SQLite has the same code for every mistake in a statement.
     return isinstance(error, sqlite3.OperationalError) and "no such table" in str(error)
@@ -188,6 +207,8 @@ DIALECT: Final = Dialect(
     is_missing_table=_is_missing_table,
     is_locked=_is_locked,
     is_lost=lambda error: False,
+    is_full=_is_full,
+    is_denied=_is_denied,
     longest_name=None,
     can_inline=inlines_plain_types,
     inlined_type=_inlined_type,

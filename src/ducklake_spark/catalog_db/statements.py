@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ducklake_spark.catalog_db.dialect import Dialect, Statement, quote
 from ducklake_spark.catalog_db.tables import Table, TableColumn
+from ducklake_spark.limits import limits
 from ducklake_spark.model.types import DataType
 
 __all__ = [
@@ -22,7 +23,6 @@ __all__ = [
 ]
 
 VISIBLE_PARAMS: Final = 2
-_INLINED_ROWS_PER_STATEMENT: Final = 200
 
 
 def visible_at(alias: str = "") -> str:
@@ -87,8 +87,9 @@ def insert_inlined(
     """
     marks = f"({', '.join(('?, ?, ?', *(dialect.inlined_mark(kind) for kind in kinds)))})"
     statements = []
-    for start in range(0, len(rows), _INLINED_ROWS_PER_STATEMENT):
-        chunk = rows[start : start + _INLINED_ROWS_PER_STATEMENT]
+    size = limits().inlined_rows_per_statement
+    for start in range(0, len(rows), size):
+        chunk = rows[start : start + size]
         params: list[Any] = []
         for row in chunk:
             params += row[:3]

@@ -13,7 +13,11 @@ from ducklake_spark.commit.apply_compaction import (
 )
 from ducklake_spark.commit.apply_deletes import apply_deletes, insert_delete_file
 from ducklake_spark.commit.apply_files import apply_appends
-from ducklake_spark.commit.apply_layout import apply_set_partition, apply_sort
+from ducklake_spark.commit.apply_layout import (
+    apply_first_partition,
+    apply_set_partition,
+    apply_sort,
+)
 from ducklake_spark.commit.apply_objects import (
     apply_create_schema,
     apply_create_table,
@@ -121,6 +125,7 @@ def _apply_to_table(
         case CreateTable():
             renamed = next((c for c in same if isinstance(c, RenameTable)), None)
             apply_create_table(commit, change, altered, renamed)
+            apply_first_partition(commit, change.table, same)
         case AlterTable():
             has_files = any(isinstance(c, AppendFiles) for c in same)
             apply_alter_table(commit, change, has_files=has_files)

@@ -10,6 +10,7 @@ from ducklake_spark.commit.apply_deletes import insert_delete_file
 from ducklake_spark.commit.apply_files import insert_file_facts, widen_bounds
 from ducklake_spark.commit.exact_stats import store_exact_stats
 from ducklake_spark.commit.rows import CommitRows
+from ducklake_spark.limits import limits
 from ducklake_spark.model.compaction import (
     CompactedFile,
     CompactedGroup,
@@ -29,7 +30,6 @@ _OF_DATA_FILE: Final = (
     "ducklake_file_partition_value",
     "ducklake_file_variant_stats",
 )
-_IDS_PER_STATEMENT: Final = 500
 
 
 def apply_merge(commit: CommitRows, change: MergeFiles) -> None:
@@ -175,8 +175,9 @@ def _end_by_id(commit: CommitRows, table: str, key: str, ids: Sequence[int]) -> 
 
 
 def _parts(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(ids), _IDS_PER_STATEMENT):
-        yield ids[start : start + _IDS_PER_STATEMENT]
+    size = limits().compacted_ids_per_statement
+    for start in range(0, len(ids), size):
+        yield ids[start : start + size]
 
 
 def _files(groups: Iterable[CompactedGroup]) -> list[CompactedFile]:

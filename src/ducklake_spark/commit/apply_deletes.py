@@ -5,15 +5,15 @@ from __future__ import annotations
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 from ducklake_spark.catalog_db.statements import create_inlined_delete_sql
 from ducklake_spark.commit.rows import CommitRows
+from ducklake_spark.limits import limits
 from ducklake_spark.model.changes import DeleteFromFiles, FileDeletes, InlineDeletes
 from ducklake_spark.model.written import WrittenDeletes
 
 # Databases limit the number of parameters of a statement.
-_VALUES_PER_STATEMENT: Final = 900
 
 
 def apply_deletes(commit: CommitRows, changes: Sequence[DeleteFromFiles | InlineDeletes]) -> None:
@@ -53,7 +53,7 @@ def _delete_from_files(commit: CommitRows, change: DeleteFromFiles) -> None:
     for deletes in change.deletes:
         insert_delete_file(commit, table_id, deletes.data_file_id, deletes.written)
     _retire(commit, change.deletes)
-    for ids in _chunks(change.ended, _VALUES_PER_STATEMENT):
+    for ids in _chunks(change.ended, limits().values_per_statement):
         commit.execute(
             f"UPDATE {commit.db.table('ducklake_data_file')} SET end_snapshot = ? "
             f"WHERE end_snapshot IS NULL AND data_file_id IN ({_marks(ids)})",
@@ -74,7 +74,7 @@ def _retire(commit: CommitRows, deletes: Iterable[FileDeletes]) -> None:
             file.stored_path is not None,
             now,
         )
-    for ids in _chunks([file.delete_file_id for file in retired], _VALUES_PER_STATEMENT):
+    for ids in _chunks([file.delete_file_id for file in retired], limits().values_per_statement):
         commit.execute(
             f"DELETE FROM {commit.db.table('ducklake_delete_file')} "
             f"WHERE delete_file_id IN ({_marks(ids)})",
@@ -86,7 +86,7 @@ def _inline_deletes(commit: CommitRows, change: InlineDeletes) -> None:
     if change.positions:
         name = commit.db.table(f"ducklake_inlined_delete_{change.table.table_id}")
         commit.execute(create_inlined_delete_sql(name))
-        for rows in _chunks(change.positions, _VALUES_PER_STATEMENT // 3):
+        for rows in _chunks(change.positions, limits().values_per_statement // 3):
             values = [value for row in rows for value in (*row, commit.snapshot_id)]
             marks = ", ".join("(?, ?, ?)" for _ in rows)
             commit.execute(f"INSERT INTO {name} VALUES {marks}", *values)
@@ -94,7 +94,7 @@ def _inline_deletes(commit: CommitRows, change: InlineDeletes) -> None:
     for table_name, row_id in change.rows:
         by_table[table_name].append(row_id)
     for table_name, row_ids in by_table.items():
-        for ids in _chunks(row_ids, _VALUES_PER_STATEMENT):
+        for ids in _chunks(row_ids, limits().values_per_statement):
             # A row that takes the place of another has its id, and begins with this commit.
             commit.execute(
                 f"UPDATE {commit.db.table(table_name)} SET end_snapshot = ? WHERE "

@@ -35,9 +35,34 @@ def apply_set_partition(commit: CommitRows, change: SetPartition, same: Sequence
         commit.take_catalog_id(change.spec.partition_id)
         return
     if change.table.table_id >= 0:
-        commit.end("ducklake_partition_info", "table_id", table_id)
         commit.change_table(table_id, change.table.schema, inline=change.inline)
+    if _is_divided_so(change.spec, same):
+        commit.take_catalog_id(change.spec.partition_id)
+        return
+    if change.table.table_id >= 0:
+        commit.end("ducklake_partition_info", "table_id", table_id)
     insert_partition(commit, table_id, change.spec, ended=replaced)
+
+
+def apply_first_partition(commit: CommitRows, table: TableEntry, same: Sequence[Change]) -> None:
+    """Write the spec that a table was made with, unless the same transaction has replaced it."""
+    spec = table.partition
+    if spec is None:
+        return
+    sets = [c for c in same if isinstance(c, SetPartition)]
+    replaced = bool(sets) and not _is_divided_so(sets[-1].spec, same)
+    if replaced and not _has_files(spec, same):
+        commit.take_catalog_id(spec.partition_id)
+        return
+    insert_partition(commit, commit.real_id(table.table_id), spec, ended=replaced)
+
+
+def _is_divided_so(spec: PartitionSpec, same: Sequence[Change]) -> bool:
+    """Whether the transaction leaves the table divided as it was, and no file under another id."""
+    sets = [c for c in same if isinstance(c, SetPartition)]
+    before = sets[0].table.partition
+    fields = before.fields if before is not None else ()
+    return spec.fields == fields and not any(_has_files(c.spec, same) for c in sets)
 
 
 def _has_files(spec: PartitionSpec, same: Sequence[Change]) -> bool:
@@ -49,7 +74,8 @@ def apply_sort(commit: CommitRows, change: Change, same: Sequence[Change]) -> No
     """Write the sort order that a change sets, if it is the last one of the transaction.
 
     An order is set by statements, and anew when a column that it names gets another name. The
-    ones before only take their ids.
+    ones before only take their ids. The same order again takes an id and leaves no rows, if it
+    is told as exactly as the catalog has it: that is what the reference does.
     """
     order = _order_of(change)
     if order is None:
@@ -60,16 +86,27 @@ def apply_sort(commit: CommitRows, change: Change, same: Sequence[Change]) -> No
         if spec is not None:
             commit.take_catalog_id(spec.sort_id)
         return
+    if isinstance(change, SetSort) and _is_sorted_so(change, same):
+        commit.take_catalog_id(place)
+        return
     if table.table_id >= 0:
         commit.end("ducklake_sort_info", "table_id", table.table_id)
     if spec is not None:
         insert_sort(commit, commit.real_id(table.table_id), spec)
 
 
+def _is_sorted_so(change: SetSort, same: Sequence[Change]) -> bool:
+    """Whether the order is the one that the table has in the catalog."""
+    sorts = (c.table.sort for c in same if isinstance(c, SetSort))
+    before = next((sort for sort in sorts if sort is not None and sort.sort_id >= 0), None)
+    keys = change.spec.keys if change.spec is not None else ()
+    return change.exact and before is not None and before.keys == keys
+
+
 def _order_of(change: Change) -> tuple[int, TableEntry, SortSpec | None] | None:
     """The place, the table and the sort order of a change that sets one."""
     match change:
-        case SetSort(table, spec, place):
+        case SetSort(table, spec, place, _):
             return place, table, spec
         case CreateTable(TableEntry(sort=SortSpec() as spec) as table):
             return spec.sort_id, table, spec

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ducklake_spark.catalog_db.connection import Database
 from ducklake_spark.catalog_db.statements import create_inlined_sql
-from ducklake_spark.commit.apply_layout import insert_partition
 from ducklake_spark.commit.rows import CommitRows
 from ducklake_spark.model.changes import (
     AlterTable,
@@ -88,8 +87,6 @@ def apply_create_table(
         for version in new_versions(column, None):
             insert_version(commit, table_id, version, ended=version.column_id in ended)
     commit.insert("ducklake_schema_versions", commit.snapshot_id, commit.schema_version, table_id)
-    if table.partition:
-        insert_partition(commit, table_id, table.partition)
     if change.inline and can_inline(commit.db, latest.schema):
         create_inlined_table(commit, table_id, latest.schema)
 

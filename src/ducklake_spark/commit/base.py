@@ -7,18 +7,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from ducklake_spark.caching import Cache, declare
 from ducklake_spark.catalog.newest import Newest, load_newest, newest_query, read_newest
 from ducklake_spark.catalog.snapshots import (
     changes_since_query,
+    is_another,
     read_snapshot,
     snapshot_query,
 )
 from ducklake_spark.catalog_db.connection import Database, Statement
 from ducklake_spark.errors import TransactionConflict
+from ducklake_spark.limits import limits
 from ducklake_spark.model.entities import Snapshot
 from ducklake_spark.model.stats import TableColumnStats
-
-_FEW_TABLES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,17 @@ class CommitBase:
     tables: frozenset[int] = frozenset()
 
 
+_LEFT: Final = declare(
+    "base of the next commit",
+    key="the newest snapshot, which an entry holds and which the next commit compares",
+    depends_on="totals, statistics and inlined-data tables of the tables last committed to, which "
+    "only a new snapshot changes",
+    seen_by="lake",
+    emptied="by each commit; when the newest snapshot seen is gone or another, as after a restore",
+    entries=1,
+)
+
+
 @dataclass
 class BaseMemory:
     """What the last commit of a connection left behind, for its next one.
@@ -67,12 +79,26 @@ class BaseMemory:
     commit: nothing of it changes without a snapshot.
 
     Attributes:
-        base: what the last commit left.
         overtaken: whether others had committed since, when that was last asked.
     """
 
-    base: CommitBase | None = None
     overtaken: bool = False
+    _base: Cache[None, CommitBase] = field(default_factory=_LEFT.make)
+
+    @property
+    def base(self) -> CommitBase | None:
+        """What the last commit left."""
+        return self._base.get(None)
+
+    def keep(self, base: CommitBase | None) -> None:
+        """Take what a commit has left in place of what there was."""
+        self._base.clear()
+        if base is not None:
+            self._base.put(None, base)
+
+    def forget(self) -> None:
+        """The lake has another history now."""
+        self._base.clear()
 
 
 def load_start(
@@ -89,10 +115,11 @@ def load_start(
         memory: of the connection.
     """
     before, base = memory.base, None
-    if before and memory.overtaken and db.dialect.batches and len(before.tables) <= _FEW_TABLES:
+    few = before is not None and len(before.tables) <= limits().few_tables
+    if before and memory.overtaken and db.dialect.batches and few:
         tables = sorted(before.tables)
-        latest, *rows = db.fetch_batch([newest_query(db, None), *_table_queries(db, tables)])
-        newest = read_newest(db, latest)
+        latest, *rows = db.fetch_batch([newest_query(db, known), *_table_queries(db, tables)])
+        newest = read_newest(db, latest, known) if latest else load_newest(db)
         base = _base_of(db, newest, tables, rows)
     else:
         newest = load_newest(db, known)
@@ -131,7 +158,7 @@ def load_base(
     if newest is not None and newest.snapshot == since and sent is None:
         return _load_unchanged(db, newest, tables, known)
     queries = [
-        newest_query(db, None),
+        newest_query(db, since),
         changes_since_query(db, since.snapshot_id),
         snapshot_query(db, -1 if sent is None else sent),
         *((_deleted_files_query(db, losing, since),) if losing else ()),
@@ -139,6 +166,7 @@ def load_base(
     ]
     latest, changes, found, *rest = db.fetch_batch(queries)
     deleted, of_tables = (rest[0], rest[1:]) if losing else ([], rest)
+    _check_history(db, since, latest)
     newest = read_newest(db, latest)
     number = newest.snapshot.snapshot_id
     _check_unbroken(since.snapshot_id, number, [int(row[0]) for row in changes])
@@ -176,6 +204,16 @@ def _base_of(
 
 def _requires_message(newest: Newest) -> bool:
     return str(newest.settings.get("require_commit_message")).lower() == "true"
+
+
+def _check_history(db: Database, since: Snapshot, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Refuse a catalog that was restored meanwhile: ids of tables and files mean other things."""
+    if not rows or is_another(db, since, rows):
+        raise TransactionConflict(
+            f"Transaction conflict - this transaction began at snapshot {since.snapshot_id}, which "
+            "is not in the catalog as it was: the catalog has been restored or made anew.",
+            hint="start a new transaction and do the work again on what is there now.",
+        )
 
 
 def _check_unbroken(since: int, latest: int, found: Sequence[int]) -> None:

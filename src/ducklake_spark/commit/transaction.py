@@ -104,6 +104,7 @@ class Transaction:
         self._restamp = restamp
         self._held: _Held | None = None
         self._written: list[str] = []
+        self._is_sent = False  # whether all of the latest attempt was sent, and may be committed
         self._doubtful: list[Snapshot] = []  # of attempts whose outcome is not known
 
     @property
@@ -181,10 +182,11 @@ class Transaction:
         try:
             _check_unmixed(self.local.changes)
             snapshot = self._commit_with_retries()
-        except Exception:
+        except BaseException as error:
             # While the snapshot may exist its files must not go. If it does not, they are orphans.
-            # The same doubt stays when a commit is interrupted from outside, as by Ctrl-C.
-            if not self._doubtful:
+            # The same doubt stays when Ctrl-C comes once all of the commit is sent.
+            interrupted = not isinstance(error, Exception)
+            if not self._doubtful and not (interrupted and self._is_sent):
                 self.rollback()
             raise
         self._forget_unused_files()
@@ -213,12 +215,13 @@ class Transaction:
     def _commit_with_retries(self) -> Snapshot:
         failure: CatalogError | None = None
         for _ in self._retry.attempts():
-            snapshot = None
+            snapshot, self._is_sent = None, False
             held, self._held = self._held, None  # it serves for the first attempt only
             turn: AbstractContextManager[object] = held.scope if held else self.db.transaction()
             try:
                 with turn:
                     snapshot = self._write_snapshot(held)
+                    self._is_sent = True
             except (SnapshotTaken, CatalogLocked) as error:
                 failure = error
             except CatalogUnreachable as error:
@@ -228,7 +231,7 @@ class Transaction:
                     raise
                 failure = error
             else:
-                self._memory.base = self._next_base
+                self._memory.keep(self._next_base)
                 return snapshot
         if self._doubtful:
             raise CommitUncertain(
@@ -269,7 +272,7 @@ class Transaction:
         adds_rows = all(isinstance(each, AppendFiles | InlineRows) for each in self.local.changes)
         known = adds_rows and not commit.changes_schema
         self._next_base = commit.next_base(snapshot) if known else None
-        write_options(self.db, self.options)
+        write_options(self.db, _with_real_ids(self.options, commit.real_id))
         return snapshot
 
     def _check(self, base: CommitBase) -> None:
@@ -326,6 +329,17 @@ class Transaction:
         used = {path for change in self.local.changes for path in written_paths(change)}
         self._remove_files([path for path in self._written if path not in used])
         self._written = []
+
+
+def _with_real_ids(
+    options: Mapping[OptionPlace, str], real_id: Callable[[int], int]
+) -> dict[OptionPlace, str]:
+    """The options with the ids that objects of this transaction have got."""
+    found: dict[OptionPlace, str] = {}
+    for (scope, scope_id, name), text in options.items():
+        with suppress(KeyError):  # a table that was made and dropped again
+            found[scope, None if scope_id is None else real_id(scope_id), name] = text
+    return found
 
 
 def _tables_with_new_rows(changes: Iterable[Change]) -> set[int]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
@@ -27,78 +27,64 @@ if TYPE_CHECKING:
 _NOTHING = RowSet(())
 
 
-def add_column(con: Connection, s: st.AddColumn) -> RowSet:
-    """ADD COLUMN."""
-    return add_columns(con, st.AddColumns((s,)))
+def alter_table(con: Connection, s: AlterStep) -> RowSet:
+    """One change of a table, as a statement of its own."""
+    with altering(con, s.table, if_exists=s.if_exists) as found:
+        if found is not None:
+            apply_step(con, found, s)
+    return _NOTHING
 
 
 def add_columns(con: Connection, s: st.AddColumns) -> RowSet:
     """ADD COLUMNS: all of them or none."""
     first = s.columns[0]
-    with _altering(con, first.table, if_exists=first.if_exists) as found:
-        if found is None:
-            return _NOTHING
-        lake, tx, schema, table = found
-        for added in s.columns:
-            present = tx.local.find_table(schema.schema_id, table.name) or table
-            alter.add_column(
-                lake,
-                tx,
-                present,
-                added.path,
-                _new_column(added.column),
-                if_not_exists=added.if_not_exists,
-            )
+    with altering(con, first.table, if_exists=first.if_exists) as found:
+        if found is not None:
+            for added in s.columns:
+                apply_step(con, found, added)
     return _NOTHING
 
 
-def _new_column(c: st.ColumnDefinition) -> NewColumn:
+def apply_step(con: Connection, found: Found, s: AlterStep) -> None:
+    """Make one change part of the transaction; the table is taken as earlier steps have left it."""
+    lake, tx, schema, table = found
+    now = (lake, tx, schema, tx.local.table(table.table_id))
+    _STEPS[type(s)](con, now, s)
+
+
+def _add_column(_con: Connection, found: Found, s: st.AddColumn) -> None:
+    lake, tx, _, table = found
+    c = s.column
     text = initial_default(c.name, c.type, c.default)
-    return NewColumn(c.name, c.type, c.not_null, c.default, text)
+    column = NewColumn(c.name, c.type, c.not_null, c.default, text)
+    alter.add_column(lake, tx, table, s.path, column, if_not_exists=s.if_not_exists)
 
 
-def drop_column(con: Connection, s: st.DropColumn) -> RowSet:
-    """DROP COLUMN."""
-    with _altering(con, s.table, if_exists=s.if_exists) as found:
-        if found:
-            lake, tx, _, table = found
-            _check_unsorted(table, s.path)
-            alter.drop_column(lake, tx, table, s.path, if_exists=s.column_if_exists)
-    return _NOTHING
+def _drop_column(_con: Connection, found: Found, s: st.DropColumn) -> None:
+    lake, tx, _, table = found
+    _check_unsorted(table, s.path)
+    alter.drop_column(lake, tx, table, s.path, if_exists=s.column_if_exists)
 
 
-def rename_column(con: Connection, s: st.RenameColumn) -> RowSet:
-    """RENAME [COLUMN] … TO."""
-    with _altering(con, s.table, if_exists=s.if_exists) as found:
-        if found:
-            lake, tx, _, table = found
-            sort = _renamed_keys(table, s.path, s.to)
-            alter.rename_column(lake, tx, table, s.path, s.to, sort=sort)
-    return _NOTHING
+def _rename_column(_con: Connection, found: Found, s: st.RenameColumn) -> None:
+    lake, tx, _, table = found
+    alter.rename_column(lake, tx, table, s.path, s.to, sort=_renamed_keys(table, s.path, s.to))
 
 
-def rename_table(con: Connection, s: st.RenameTable) -> RowSet:
-    """RENAME TO."""
-    with _altering(con, s.table, if_exists=s.if_exists) as found:
-        if found:
-            lake, tx, schema, table = found
-            alter.rename_table(lake, tx, schema, table, s.to)
-    return _NOTHING
+def _rename_table(_con: Connection, found: Found, s: st.RenameTable) -> None:
+    lake, tx, schema, table = found
+    alter.rename_table(lake, tx, schema, table, s.to)
 
 
-def set_column_type(con: Connection, s: st.SetColumnType) -> RowSet:
-    """[SET DATA] TYPE."""
+def _set_column_type(_con: Connection, found: Found, s: st.SetColumnType) -> None:
     if s.using is not None and not _is_plain_cast(s):
         raise NotSupported(
             f'The type of "{".".join(s.path)}" cannot be changed with USING: files are not '
             "written again.",
             hint="add a column of the other type, and fill it with UPDATE.",
         )
-    with _altering(con, s.table, if_exists=s.if_exists) as found:
-        if found:
-            lake, tx, _, table = found
-            alter.change_type(lake, tx, table, s.path, s.type)
-    return _NOTHING
+    lake, tx, _, table = found
+    alter.change_type(lake, tx, table, s.path, s.type)
 
 
 def _is_plain_cast(s: st.SetColumnType) -> bool:
@@ -111,35 +97,46 @@ def _is_plain_cast(s: st.SetColumnType) -> bool:
     )
 
 
-def set_default(con: Connection, s: st.SetDefault) -> RowSet:
-    """SET DEFAULT and DROP DEFAULT."""
-    with _altering(con, s.table, if_exists=s.if_exists) as found:
-        if found:
-            lake, tx, _, table = found
-            if s.default is not None and len(s.path) == 1:
-                column = table.schema.get(s.path[0], table=table.name)
-                initial_default(column.name, column.type, s.default)  # it must fit
-            alter.set_default(lake, tx, table, s.path, s.default)
-    return _NOTHING
+def _set_default(_con: Connection, found: Found, s: st.SetDefault) -> None:
+    lake, tx, _, table = found
+    if s.default is not None and len(s.path) == 1:
+        column = table.schema.get(s.path[0], table=table.name)
+        initial_default(column.name, column.type, s.default)  # it must fit
+    alter.set_default(lake, tx, table, s.path, s.default)
 
 
-def set_not_null(con: Connection, s: st.SetNotNull) -> RowSet:
-    """SET NOT NULL and DROP NOT NULL."""
-    with _altering(con, s.table, if_exists=s.if_exists) as found:
-        if found:
-            lake, tx, _, table = found
-            tx.let_go()  # it may have to look at the rows
-            alter.set_not_null(
-                lake, tx, table, s.path, not_null=s.not_null, spark=lambda: con.spark
-            )
-    return _NOTHING
+def _set_not_null(con: Connection, found: Found, s: st.SetNotNull) -> None:
+    lake, tx, _, table = found
+    tx.let_go()  # it may have to look at the rows
+    alter.set_not_null(lake, tx, table, s.path, not_null=s.not_null, spark=lambda: con.spark)
+
+
+AlterStep = (
+    st.AddColumn
+    | st.DropColumn
+    | st.RenameColumn
+    | st.RenameTable
+    | st.SetColumnType
+    | st.SetDefault
+    | st.SetNotNull
+)
+
+_STEPS: Final[Mapping[type, Callable[..., None]]] = {
+    st.AddColumn: _add_column,
+    st.DropColumn: _drop_column,
+    st.RenameColumn: _rename_column,
+    st.RenameTable: _rename_table,
+    st.SetColumnType: _set_column_type,
+    st.SetDefault: _set_default,
+    st.SetNotNull: _set_not_null,
+}
 
 
 Found = tuple[Lake, Transaction, SchemaEntry, TableEntry]
 
 
 @contextmanager
-def _altering(con: Connection, parts: st.Parts, *, if_exists: bool) -> Iterator[Found | None]:
+def altering(con: Connection, parts: st.Parts, *, if_exists: bool) -> Iterator[Found | None]:
     """The table to change, inside a transaction; None when it may be missing and is."""
     lake, schema_name, name = con.place(parts)
     with con.writing(lake, f'alter table "{name}"', hold=True) as tx:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,8 @@ from ducklake_spark.execution.sources import source_frame
 from ducklake_spark.execution.system import system_function, system_table
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import MacroEntry, SchemaEntry, ViewEntry
+from ducklake_spark.model.moments import Zone, moment_of_sql
 from ducklake_spark.model.names import quote_for_spark, quote_identifier
-from ducklake_spark.model.temporal import parse_moment
 from ducklake_spark.operations.read import TableVersion, read_table
 from ducklake_spark.operations.row_changes import IDENTITY, Target
 from ducklake_spark.spark.failures import spark_failures
@@ -158,7 +159,7 @@ class _Binder(MacroFinder):
     def _context_at(self, at: At | None) -> Context:
         if at is None:
             return self.context
-        version, moment = _time_travel(at.kind, compute(self.con, at.value))
+        version, moment = _time_travel(at.kind, compute(self.con, at.value), self.con.time_zone)
         return replace(self.context, version=version, timestamp=moment)
 
     def _lake_relation(self, reference: TableReference, context: Context) -> Relation:
@@ -259,7 +260,9 @@ def _folded(version: TableVersion) -> str:
     return version.table.name.lower()
 
 
-def _time_travel(kind: str, value: Any) -> tuple[int | None, dt.datetime | None]:
+def _time_travel(
+    kind: str, value: Any, zone: Callable[[], Zone]
+) -> tuple[int | None, dt.datetime | None]:
     if value is None:
         raise InvalidInput(f"AT ({kind.upper()} => NULL) names no snapshot.")
     if kind == "version":
@@ -267,8 +270,4 @@ def _time_travel(kind: str, value: Any) -> tuple[int | None, dt.datetime | None]
             return int(value), None
         except ValueError:
             raise InvalidInput(f"AT (VERSION => {value!r}): a version is a number.") from None
-    if isinstance(value, str):
-        return None, parse_moment(value)
-    if not isinstance(value, dt.datetime):
-        value = dt.datetime(value.year, value.month, value.day, tzinfo=dt.timezone.utc)
-    return None, value
+    return None, moment_of_sql(value, zone)

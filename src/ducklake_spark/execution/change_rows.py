@@ -20,8 +20,8 @@ from ducklake_spark.operations.row_changes import (
     open_target,
     stage_changes,
     stage_deletes,
-    stage_truncate,
 )
+from ducklake_spark.operations.whole_files import stage_truncate
 from ducklake_spark.spark.align import align_by_position, drop_equal_rows
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.internal import FILE_ID, POSITION, WRITTEN
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from ducklake_spark.commit.transaction import Transaction
     from ducklake_spark.connection import Connection
-    from ducklake_spark.model.entities import TableEntry
+    from ducklake_spark.model.entities import Snapshot, TableEntry
     from ducklake_spark.model.schema import Column
     from ducklake_spark.operations.row_changes import Target
 
@@ -73,7 +73,7 @@ def update(con: Connection, s: st.Update) -> RowSet:
         )
         sources = [s.source.this] if s.source else []
         rows = run_query(con, _narrowed(query, sources, s.where), target=target)
-        return RowSet(_COUNT, ((_stage_update(tx, target, given, rows, once=not sources),),))
+        return RowSet(_COUNT, ((stage_update(tx, target, given, rows, once=not sources),),))
 
 
 def assigned(assignments: Sequence[st.Assignment], table: TableEntry) -> dict[int, Any]:
@@ -93,7 +93,7 @@ def assigned(assignments: Sequence[st.Assignment], table: TableEntry) -> dict[in
     return found
 
 
-def _stage_update(
+def stage_update(
     tx: Transaction, target: Target, given: Sequence[Column], rows: DataFrame, *, once: bool
 ) -> int:
     """Replace rows; `rows` has the values of the given columns and then the identities.
@@ -159,7 +159,7 @@ def update_where(
         with spark_failures(f'update table "{version.table.name}"'):
             rows = rows.where(condition) if isinstance(condition, SparkColumn) else rows
             rows = rows.select(*(_new_value(column, set_by) for column in columns), *IDENTITY)
-        return _stage_update(tx, target, columns, rows, once=True)
+        return stage_update(tx, target, columns, rows, once=True)
 
 
 def _new_value(column: Column, set_by: Mapping[int, str | SparkColumn]) -> SparkColumn:
@@ -182,11 +182,11 @@ def truncate(con: Connection, s: st.Truncate) -> RowSet:
 
 @contextmanager
 def changing(
-    con: Connection, parts: Sequence[str], action: str
+    con: Connection, parts: Sequence[str], action: str, *, since: Snapshot | None = None
 ) -> Iterator[tuple[Transaction, TableVersion]]:
-    """A transaction that changes rows of a table, and the table as it sees it."""
+    """A transaction that changes rows of a table, and the table as it sees it; see `writing`."""
     lake, schema, name = con.place(parts)
-    with con.writing(lake, f'{action} table "{name}"') as tx:
+    with con.writing(lake, f'{action} table "{name}"', since=since) as tx:
         entry = con.schema_entry(lake, tx, schema)
         if tx.local.find_view(entry.schema_id, name) is not None:
             raise InvalidInput(f'Cannot {action} "{name}": it is a view, not a table.')

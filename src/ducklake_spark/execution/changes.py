@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from ducklake_spark.errors import InvalidInput, TableNotFound
 from ducklake_spark.execution.compute import compute_all
 from ducklake_spark.lake import Lake
-from ducklake_spark.model.temporal import parse_moment
+from ducklake_spark.model.moments import moment_of_python, moment_of_sql
 from ducklake_spark.operations.changes import read_changes, read_half
 from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.sql.relations import TableFunctionCall
@@ -49,6 +49,8 @@ def call_change_function(
     wanted = (*_PLACE, *_ARGUMENTS) if is_global else _ARGUMENTS
     *place, table, start, end = _bind(plain, wanted, arguments, named)
     _check_bounds(plain, start, end)
+    if isinstance(start, dt.date):
+        start, end = (moment_of_sql(bound, con.time_zone) for bound in (start, end))
     lake, schema = _named_place(con, *place) if is_global else _place(con, call.parts, home)
     if table is None:
         raise InvalidInput("Table cannot be NULL.")
@@ -73,7 +75,10 @@ def read_feed(
     if kind not in _KINDS.values():
         kinds = ", ".join(_KINDS.values())
         raise InvalidInput(f'There is no kind of changes "{kind}".', hint=f"there are {kinds}.")
-    first, last = (parse_moment(at) if isinstance(at, str) else at for at in (start, end))
+    first, last = (
+        at if at is None or isinstance(at, int) else moment_of_python(at, con.time_zone)
+        for at in (start, end)
+    )
     if first is None:
         raise InvalidInput("Snapshot identifier cannot be NULL.")
     lake, schema, table = con.place(parts)
@@ -138,41 +143,35 @@ def _place(
 
 
 def _open(
-    con: Connection, parts: tuple[str, str, str], start: int | dt.date, end: int | dt.date
+    con: Connection, parts: tuple[str, str, str], start: int | dt.datetime, end: int | dt.datetime
 ) -> tuple[TableVersion, int]:
     """The table at the end, and the number of the first snapshot."""
     version = _table_at(con, parts, end)
     if isinstance(start, int):
         first = version.lake.snapshot_at(version=start)
     else:
-        first = version.lake.snapshot_since(_moment(start))
+        first = version.lake.snapshot_since(start)
     return version, first.snapshot_id
 
 
-def _table_at(con: Connection, parts: tuple[str, str, str], end: int | dt.date) -> TableVersion:
+def _table_at(con: Connection, parts: tuple[str, str, str], end: int | dt.datetime) -> TableVersion:
     try:
         if isinstance(end, int):
             return con.table_version(parts, version=end)
-        return con.table_version(parts, timestamp=_moment(end))
+        return con.table_version(parts, timestamp=end)
     except TableNotFound:
         _refuse_view(con, parts, end)
         raise
 
 
-def _refuse_view(con: Connection, parts: tuple[str, str, str], end: int | dt.date) -> None:
+def _refuse_view(con: Connection, parts: tuple[str, str, str], end: int | dt.datetime) -> None:
     lake = con.lake(parts[0])
     if isinstance(end, int):
         state = lake.state_at(lake.snapshot_at(version=end))
     else:
-        state = lake.state_at(lake.snapshot_at(timestamp=_moment(end)))
+        state = lake.state_at(lake.snapshot_at(timestamp=end))
     schema = state.find_schema(parts[1])
     if schema is not None and state.find_view(schema.schema_id, parts[2]) is not None:
         raise InvalidInput(
             f'"{parts[2]}" is a View, not a table. Data change feed functions only support tables.'
         )
-
-
-def _moment(value: dt.date) -> dt.datetime:
-    if isinstance(value, dt.datetime):
-        return value
-    return dt.datetime(value.year, value.month, value.day, tzinfo=dt.timezone.utc)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ducklake_spark.errors import InvalidInput, TransactionError
 from ducklake_spark.lake import Lake
-from ducklake_spark.model.temporal import parse_moment
+from ducklake_spark.model.moments import moment_of_python, moment_of_sql
 from ducklake_spark.operations.check.run import check_lake
 from ducklake_spark.operations.cleanup import Progress as FileProgress
 from ducklake_spark.operations.cleanup import cleanup_old_files
@@ -34,7 +34,7 @@ def expire(
     return expire_snapshots(
         lake,
         versions=None if versions is None else _versions(versions),
-        older_than=_moment(older_than),
+        older_than=_moment(con, older_than),
         dry_run=dry_run,
         retry=con.retry,
     )
@@ -52,7 +52,7 @@ def clean(
     _check_no_transaction(con, "remove files", dry_run=dry_run)
     return remove(
         lake,
-        older_than=_moment(limit.get("older_than")),
+        older_than=_moment(con, limit.get("older_than")),
         cleanup_all=bool(limit.get("cleanup_all")),
         dry_run=dry_run,
         others=[other for other in con.lakes.values() if other is not lake],
@@ -69,12 +69,8 @@ def _check_no_transaction(con: Maintenance, action: str, *, dry_run: bool) -> No
         )
 
 
-def _moment(value: Any) -> dt.datetime | None:
-    if value is None or isinstance(value, dt.datetime):
-        return value
-    if isinstance(value, dt.date):
-        return dt.datetime(value.year, value.month, value.day, tzinfo=dt.timezone.utc)
-    return parse_moment(str(value))
+def _moment(con: Maintenance, value: Any) -> dt.datetime | None:
+    return None if value is None else moment_of_python(value, con.time_zone)
 
 
 def _versions(value: Any) -> list[int]:
@@ -87,9 +83,13 @@ def _versions(value: Any) -> list[int]:
 
 
 def _named(
-    function: str, arguments: tuple[Any, ...], named: Mapping[str, Any], *known: str
+    con: Maintenance,
+    function: str,
+    arguments: tuple[Any, ...],
+    named: Mapping[str, Any],
+    *known: str,
 ) -> dict[str, Any]:
-    """The named arguments, checked; booleans read as SQL writes them."""
+    """The named arguments, checked; booleans and moments read as SQL writes them."""
     if arguments:
         raise InvalidInput(f"{function} takes a lake, and named arguments: {', '.join(known)}.")
     values = dict(named)
@@ -105,6 +105,8 @@ def _named(
                 values[key] = parse_boolean(value)
             except ValueError:
                 raise InvalidInput(f"{function}: {key} is true or false, not {value!r}.") from None
+        if key == "older_than":
+            values[key] = moment_of_sql(value, con.time_zone)
     return values
 
 
@@ -112,7 +114,7 @@ def _expire(
     con: Maintenance, lake: Lake, arguments: tuple[Any, ...], named: dict[str, Any]
 ) -> RowSet:
     function = "ducklake_expire_snapshots"
-    values = _named(function, arguments, named, "versions", "older_than", "dry_run")
+    values = _named(con, function, arguments, named, "versions", "older_than", "dry_run")
     return expire(
         con,
         lake,
@@ -127,7 +129,7 @@ def _cleaning(function: str, remove: Removal) -> Callable[..., RowSet]:
         con: Maintenance, lake: Lake, arguments: tuple[Any, ...], named: dict[str, Any]
     ) -> RowSet:
         known = ("cleanup_all", "older_than", "dry_run")
-        return clean(con, lake, remove, _named(function, arguments, named, *known))
+        return clean(con, lake, remove, _named(con, function, arguments, named, *known))
 
     return call
 

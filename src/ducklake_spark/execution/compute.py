@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.spark.failures import spark_failures
+from ducklake_spark.spark.jobs import run_job
 from ducklake_spark.sql.literals import is_constant, literal_value
 from ducklake_spark.sql.render import render_expression
 
@@ -37,7 +38,7 @@ def compute(con: Connection, tree: exp.Expr) -> Any:
 
             query = tree if isinstance(tree, exp.Select) else exp.select(tree.copy())
             frame = run_query(con, query)
-        rows = frame.limit(2).collect()
+        rows = run_job(con.spark, frame.limit(2).collect)
     if len(frame.columns) != 1 or len(rows) > 1:
         raise InvalidInput(
             f"{tree.sql(dialect='duckdb')[:80]} must give one value, not several rows or columns."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,6 +36,7 @@ from ducklake_spark.execution.variables import (
     prepared_statement,
     set_variable,
 )
+from ducklake_spark.model.moments import moment_of_sql
 from ducklake_spark.operations import describe, objects
 from ducklake_spark.operations.attach import default_name
 from ducklake_spark.operations.describe import RowSet
@@ -127,12 +129,18 @@ def _attach(con: Connection, s: st.Attach) -> RowSet:
         return _NOTHING
     _, given = compute_all(con, (), s.options)
     uri, options = resolve_secret(con, s.uri, given)
+    options = {key: _sql_value(con, value) for key, value in options.items()}
     name = s.alias or _secret_alias(s.uri, uri) or default_name(uri)
     if s.if_not_exists and name.lower() in con.lakes:
         return _NOTHING
     con.attach(uri, name, or_replace=s.or_replace, **options)
     apply_to_lakes(con)
     return _NOTHING
+
+
+def _sql_value(con: Connection, value: Any) -> Any:
+    """A TIMESTAMP of SQL is of the session's zone; a datetime of Python is of the machine's."""
+    return moment_of_sql(value, con.time_zone) if isinstance(value, dt.date) else value
 
 
 def _secret_alias(written: str, meant: str) -> str | None:
@@ -328,14 +336,14 @@ _ACTIONS: dict[type[Any], Callable[[Any, Any], DataFrame | Result | RowSet]] = {
     st.DropSchema: _drop_schema,
     st.CreateTable: create_table,
     st.DropTable: _drop_table,
-    st.AddColumn: alter.add_column,
+    st.AddColumn: alter.alter_table,
     st.AddColumns: alter.add_columns,
-    st.DropColumn: alter.drop_column,
-    st.RenameColumn: alter.rename_column,
-    st.RenameTable: alter.rename_table,
-    st.SetColumnType: alter.set_column_type,
-    st.SetDefault: alter.set_default,
-    st.SetNotNull: alter.set_not_null,
+    st.DropColumn: alter.alter_table,
+    st.RenameColumn: alter.alter_table,
+    st.RenameTable: alter.alter_table,
+    st.SetColumnType: alter.alter_table,
+    st.SetDefault: alter.alter_table,
+    st.SetNotNull: alter.alter_table,
     st.CreateView: views.create_view,
     st.DropView: views.drop_view,
     st.RenameView: views.rename_view,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from ducklake_spark.bridge.frames import plan_text
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.relation import explain_scans
 
@@ -14,8 +15,8 @@ def explain_frame(frame: DataFrame, *, analyze: bool = False) -> str:
         if analyze:
             frame.write.format("noop").mode("overwrite").save()
         reports = explain_scans(frame)
-        plan = frame._jdf.queryExecution().simpleString()
+        plan = plan_text(frame)
     lines = [report.explain() for report in reports] or ["No data file is read."]
     if analyze:
         lines.append(f"Total Files Read: {sum(report.files_chosen for report in reports)}")
-    return "\n".join([*lines, "", str(plan).strip()])
+    return "\n".join([*lines, "", plan.strip()])

@@ -19,6 +19,7 @@ from ducklake_spark.execution.layouts import partition_keys
 from ducklake_spark.execution.sorting import sort_keys
 from ducklake_spark.execution.temporary import create_temporary_table
 from ducklake_spark.lake import Lake
+from ducklake_spark.limits import limits
 from ducklake_spark.model.entities import SortKey, TableEntry
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import DataType, parse_sql_type
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
 
 _COUNT = (("Count", "BIGINT"),)
-_HELD_ROWS = 1000
 
 
 def insert(con: Connection, s: st.Insert) -> RowSet:
@@ -67,7 +67,7 @@ def insert(con: Connection, s: st.Insert) -> RowSet:
 
 def _is_short(s: st.Insert) -> bool:
     """Whether it may be so few constants that others can wait for them to be read."""
-    few = isinstance(s.source, exp.Values) and len(s.source.expressions) <= _HELD_ROWS
+    few = isinstance(s.source, exp.Values) and len(s.source.expressions) <= limits().held_rows
     return few and not s.overwrite
 
 

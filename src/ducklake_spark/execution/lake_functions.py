@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable
 from importlib.metadata import version as package_version
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.execution.cleaning_functions import CLEANING_FUNCTIONS
 from ducklake_spark.lake import Lake
-from ducklake_spark.model.temporal import parse_moment
+from ducklake_spark.model.moments import moment_of_sql
 from ducklake_spark.operations import describe
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.options import Scope, list_options, set_option
@@ -78,8 +77,8 @@ def _list_files(con: Connection, lake: Lake, arguments: Arguments, named: Named)
             "ducklake_list_files takes either snapshot_version OR snapshot_time, not both."
         )
     moment = named.get("snapshot_time")
-    if moment is not None and not isinstance(moment, dt.datetime):
-        moment = parse_moment(str(moment))
+    if moment is not None:
+        moment = moment_of_sql(moment, con.time_zone)
     schema = named.get("schema") or _schema_in_use(con, lake)
     version = named.get("snapshot_version")
     parts = (lake.name, schema, str(arguments[0]))

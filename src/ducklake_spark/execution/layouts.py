@@ -42,7 +42,8 @@ def set_sorted_by(con: Connection, s: st.SetSortedBy) -> RowSet:
         table = _altered_table(con, tx, lake, schema_name, name, if_exists=s.if_exists)
         if table is not None:
             keys = sort_keys(con, lake, table.name, table.schema, schema_name, s.keys)
-            layouts.set_sorted_by(tx, table, keys)
+            exact = bool(s.keys) and all(key.places_nulls for key in s.keys)
+            layouts.set_sorted_by(tx, table, keys, exact=exact)
     return _NOTHING
 
 

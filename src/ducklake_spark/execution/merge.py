@@ -39,6 +39,7 @@ from ducklake_spark.spark.align import convert
 from ducklake_spark.spark.carriers import carrier_type
 from ducklake_spark.spark.failures import refuse_value, spark_failures
 from ducklake_spark.spark.internal import FILE_ID, POSITION, WRITTEN
+from ducklake_spark.spark.jobs import run_job
 from ducklake_spark.sql import statements as st
 from ducklake_spark.sql.relations import VIRTUAL_COLUMNS
 from ducklake_spark.sql.values import DEFAULT
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
     from ducklake_spark.operations.row_changes import Target
 
 _COUNT: Final = (("Count", "BIGINT"),)
-_ACTION: Final = "__ducklake_action"
-_IN_SOURCE: Final = "__ducklake_in_source"
+ACTION: Final = "__ducklake_action"
+IN_SOURCE: Final = "__ducklake_in_source"
 
 _numbers = itertools.count(1)
 
@@ -97,7 +98,7 @@ def run_merge(con: Connection, s: st.Merge, source: DataFrame | None = None) -> 
         with _source_views(con, rows, keys) as views:
             how = _Joining(names, condition, keys, *views)
             joined = run_query(con, _query(target, s, how, arms), target=target)
-        return _stage(tx, target, arms, joined)
+        return stage_merge(tx, target, arms, joined)
 
 
 # --- the source -----------------------------------------------------------------------------------
@@ -196,7 +197,7 @@ def _source_views(
 ) -> Iterator[tuple[str, str]]:
     number = next(_numbers)
     views = f"_ducklake_source_{number}", f"_ducklake_keys_{number}"
-    rows.withColumn(_IN_SOURCE, F.lit(True)).createOrReplaceTempView(views[0])
+    rows.withColumn(IN_SOURCE, F.lit(True)).createOrReplaceTempView(views[0])
     if keys is not None and keys.rows is not None:
         keys.rows.createOrReplaceTempView(views[1])
     try:
@@ -214,7 +215,8 @@ def _with_keys(
     if not keys:
         return rows, None
     with spark_failures(f'merge into table "{names.table.name}"'):
-        computed = rows.localCheckpoint()  # it is asked more than once, and must say the same
+        # It is asked more than once, and must say the same.
+        computed = run_job(rows.sparkSession, rows.localCheckpoint)
     return computed, measure_keys(computed, keys, names)
 
 
@@ -260,13 +262,13 @@ def _items(target: Target, names: Names, arms: Sequence[Arm]) -> Iterator[exp.Ex
     choice = exp.Case(
         ifs=[exp.If(this=_test(arm, names), true=exp.Literal.number(arm.number)) for arm in arms]
     )
-    yield exp.alias_(choice, _ACTION, quoted=True)
+    yield exp.alias_(choice, ACTION, quoted=True)
     for arm in arms:
         trees = {_value_name(arm, i): v for i, v in arm.values.items() if v is not DEFAULT}
         if arm.message is not None:
             trees[_message_name(arm)] = arm.message
         for name, tree in trees.items():
-            chosen = exp.EQ(this=exp.column(_ACTION, quoted=True), expression=_number(arm))
+            chosen = exp.EQ(this=exp.column(ACTION, quoted=True), expression=_number(arm))
             guarded = exp.Case(ifs=[exp.If(this=chosen, true=exp.paren(tree.copy(), copy=False))])
             yield exp.alias_(guarded, name, quoted=True)
     for column in target.table.schema.columns:
@@ -279,7 +281,7 @@ def _items(target: Target, names: Names, arms: Sequence[Arm]) -> Iterator[exp.Ex
 def _test(arm: Arm, names: Names) -> exp.Expr:
     """Whether a row of the join is one that the clause is about."""
     in_target = _quoted(POSITION, names.target).is_(exp.Null()).not_()
-    in_source = _quoted(_IN_SOURCE, names.source).is_(exp.Null()).not_()
+    in_source = _quoted(IN_SOURCE, names.source).is_(exp.Null()).not_()
     test = {
         "matched": exp.And(this=in_target, expression=in_source),
         "not_matched": in_target.not_(),
@@ -309,8 +311,14 @@ def _message_name(arm: Arm) -> str:
 # --- the change -----------------------------------------------------------------------------------
 
 
-def _stage(tx: Transaction, target: Target, arms: Sequence[Arm], joined: DataFrame) -> MergeResult:
-    """Write what the clauses say, by the cheapest way that they allow."""
+def stage_merge(
+    tx: Transaction, target: Target, arms: Sequence[Arm], joined: DataFrame
+) -> MergeResult:
+    """Write what the clauses say, by the cheapest way that they allow.
+
+    `joined` has for each row the number of its clause, the values that clauses give (`_m1_7` is
+    what clause 1 gives column 7), the row's old values (`_t7`) and `IDENTITY`.
+    """
     table, lake = target.table, target.version.lake
     effective = [arm for arm in arms if not isinstance(arm.action, st.MergeNothing)]
     inserts, updates, deletes = (
@@ -319,7 +327,7 @@ def _stage(tx: Transaction, target: Target, arms: Sequence[Arm], joined: DataFra
     if not effective:
         return MergeResult()
     with spark_failures(f'merge into table "{table.name}"'):
-        taken = joined.where(F.col(_ACTION).isin([arm.number for arm in effective]))
+        taken = joined.where(F.col(ACTION).isin([arm.number for arm in effective]))
         if all(arm.deletes for arm in effective):
             return MergeResult(deleted=stage_deletes(tx, target, taken.select(FILE_ID, POSITION)))
         changes = _changes(target, effective, taken)
@@ -343,7 +351,7 @@ def _changes(target: Target, arms: Sequence[Arm], taken: DataFrame) -> DataFrame
         for arm in arms:
             if arm.inserts or arm.updates:
                 new = _new_value(arm, column, taken)
-                value = F.when(F.col(_ACTION) == arm.number, new).otherwise(value)
+                value = F.when(F.col(ACTION) == arm.number, new).otherwise(value)
         values.append(value.alias(column.name))
     return taken.select(*values, *IDENTITY, _written(arms).alias(WRITTEN))
 
@@ -360,7 +368,7 @@ def _new_value(arm: Arm, column: Column, taken: DataFrame) -> SparkColumn:
 
 def _written(arms: Sequence[Arm]) -> SparkColumn:
     """Whether a row is written; a row of an ERROR clause ends the statement."""
-    written = F.col(_ACTION).isin([arm.number for arm in arms if arm.inserts or arm.updates])
+    written = F.col(ACTION).isin([arm.number for arm in arms if arm.inserts or arm.updates])
     for arm in arms:
         if arm.fails:
             text = F.lit(f"Merge error condition {arm.words}")
@@ -368,5 +376,5 @@ def _written(arms: Sequence[Arm]) -> SparkColumn:
                 told = F.col(_message_name(arm)).cast("string")
                 text = F.coalesce(F.concat(text, F.lit(": "), told), text)
             failure = refuse_value(text).cast("boolean")
-            written = F.when(F.col(_ACTION) == arm.number, failure).otherwise(written)
+            written = F.when(F.col(ACTION) == arm.number, failure).otherwise(written)
     return written

@@ -72,7 +72,8 @@ class MergeBuilder:
             raise InvalidInput(
                 "The MERGE has no clause.", hint="add one, such as when_matched_update()."
             )
-        return run_merge(self.con, self.statement, self.source)
+        with self.con.turn:
+            return run_merge(self.con, self.statement, self.source)
 
     def _with(self, when: str, action: st.MergeAction, condition: str | None) -> MergeBuilder:
         tree = None if condition is None else parse_expression(condition)

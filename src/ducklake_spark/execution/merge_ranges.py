@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F
 from sqlglot import exp
 
 from ducklake_spark.execution.merge_arms import Names
+from ducklake_spark.limits import limits
 from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import ScalarType
 from ducklake_spark.spark.carriers import carrier_type
 from ducklake_spark.spark.failures import spark_failures
+from ducklake_spark.spark.jobs import run_job
 from ducklake_spark.sql.variables import value_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructField
 
     from ducklake_spark.operations.row_changes import Target
-
-# Fewer files and bytes are read faster than the source is looked through.
-_MANY_FILES: Final = 8
-_MANY_BYTES: Final = 64 * 1024 * 1024
-
-# So much of keys goes to every task, which then drops the rows of the table that match none of
-# them. Without that the join would move the whole table to where the source's rows are.
-_SMALL_KEYS: Final = 32 * 1024 * 1024
 
 _INTEGERS: Final = ("int8", "int16", "int32", "int64")
 _FIRST_DAY: Final = dt.date(1970, 1, 1).toordinal()
@@ -41,9 +38,9 @@ Keys = list[tuple[Column, str]]
 
 def is_worthwhile(target: Target) -> bool:
     """Whether the table is so large that it pays to know the keys of the source first."""
-    files = target.contents.files
-    return len(files) > _MANY_FILES or (
-        len(files) > 1 and sum(file.file_size_bytes for file in files) >= _MANY_BYTES
+    files, least = target.contents.files, limits()
+    return len(files) > least.merge_files or (
+        len(files) > 1 and sum(file.file_size_bytes for file in files) >= least.merge_bytes
     )
 
 
@@ -53,12 +50,17 @@ def find_keys(condition: exp.Expr, names: Names, source: DataFrame) -> Keys:
     keys: Keys = []
     for own, other in _equalities(condition, names):
         column, field = names.table.schema.find(own), fields.get(other.lower())
-        if column is None or field is None or not isinstance(column.type, ScalarType):
-            continue
-        ordered = column.type.name in (*_INTEGERS, "varchar", "date")
-        if ordered and carrier_type(column.type) == field.dataType:
+        if column is not None and field is not None and has_range(column, field):
             keys.append((column, field.name))
     return keys
+
+
+def has_range(column: Column, field: StructField) -> bool:
+    """Whether a column of the table and one of the source are of one type that has ranges."""
+    if not isinstance(column.type, ScalarType):
+        return False
+    ordered = column.type.name in (*_INTEGERS, "varchar", "date")
+    return ordered and carrier_type(column.type) == field.dataType
 
 
 def _equalities(condition: exp.Expr, names: Names) -> Iterator[tuple[str, str]]:
@@ -112,7 +114,38 @@ class SourceKeys:
 
 
 def measure_keys(source: DataFrame, keys: Keys, names: Names) -> SourceKeys:
-    """One job finds the least and the greatest value of each key, and how much they are."""
+    """What one job over the source finds out about its keys."""
+    found, few = _measure(source, keys, names.table.name)
+    tests = []
+    for (column, _), (least, greatest) in zip(keys, found, strict=True):
+        low, high = _tree(least, column), _tree(greatest, column)
+        if low is not None and high is not None:
+            own = exp.column(column.name, table=names.target, quoted=True)
+            tests.append(exp.Between(this=own, low=low, high=high))
+    return SourceKeys(
+        keys, exp.and_(*tests) if tests else None, _key_rows(source, keys) if few else None
+    )
+
+
+def matchable_rows(rows: DataFrame, source: DataFrame, keys: Keys, *, table: str) -> DataFrame:
+    """The rows of a table that a row of the source may match: by its keys, or by their ranges."""
+    found, few = _measure(source, keys, table)
+    for (column, _), ends in zip(keys, found, strict=True):
+        low, high = (_value(end, column) for end in ends)
+        if low is not None and high is not None:
+            rows = rows.where(F.col(quote_for_spark(column.name)).between(low, high))
+    if not few:
+        return rows
+    equal = [
+        F.col(quote_for_spark(column.name)) == F.col(f"__ducklake_k{place}")
+        for place, (column, _) in enumerate(keys)
+    ]
+    wanted = _key_rows(source, keys).toDF(*(f"__ducklake_k{i}" for i in range(len(keys))))
+    return rows.join(F.broadcast(wanted), reduce(and_, equal), "left_semi")
+
+
+def _measure(source: DataFrame, keys: Keys, table: str) -> tuple[list[tuple[Any, Any]], bool]:
+    """One job finds the least and the greatest value of each key, and whether keys are few."""
     values = [F.col(quote_for_spark(name)) for _, name in keys]
     plain = [_plain(value, column) for value, (column, _) in zip(values, keys, strict=True)]
     sizes = [
@@ -120,21 +153,18 @@ def measure_keys(source: DataFrame, keys: Keys, names: Names) -> SourceKeys:
         for value, (column, _) in zip(values, keys, strict=True)
     ]
     ends = [end for value in plain for end in (F.min(value), F.max(value))]
-    with spark_failures(f'merge into table "{names.table.name}"'):
-        *found, size = source.agg(*ends, F.sum(sum(sizes, F.lit(8)))).collect()[0]
-    tests = []
-    for place, (column, _) in enumerate(keys):
-        low, high = _tree(found[2 * place], column), _tree(found[2 * place + 1], column)
-        if low is not None and high is not None:
-            own = exp.column(column.name, table=names.target, quoted=True)
-            tests.append(exp.Between(this=own, low=low, high=high))
-    named = [value.alias(f"k{place}") for place, value in enumerate(values)]
-    few = (size or 0) <= _SMALL_KEYS
-    return SourceKeys(
-        keys,
-        exp.and_(*tests) if tests else None,
-        F.broadcast(source.select(*named)) if few else None,
-    )
+    with spark_failures(f'merge into table "{table}"'):
+        measured = source.agg(*ends, F.sum(sum(sizes, F.lit(8))))
+        *found, size = run_job(source.sparkSession, measured.collect)[0]
+    few = (size or 0) <= limits().merge_key_bytes
+    return list(zip(found[::2], found[1::2], strict=True)), few
+
+
+def _key_rows(source: DataFrame, keys: Keys) -> DataFrame:
+    named = [F.col(quote_for_spark(name)).alias(f"k{i}") for i, (_, name) in enumerate(keys)]
+    # Few keys go to every task, which drops the rows of the table that match none of them. Without
+    # that the join would move the whole table to where the source's rows are.
+    return F.broadcast(source.select(*named))
 
 
 def _is_text(column: Column) -> bool:
@@ -147,9 +177,15 @@ def _plain(value: Any, column: Column) -> Any:
 
 
 def _tree(value: Any, column: Column) -> exp.Expr | None:
+    known = _value(value, column)
+    return None if known is None else value_tree(known)
+
+
+def _value(value: Any, column: Column) -> Any:
+    """A value of a key as Python has it; None where it has none."""
     if value is None or column.type != ScalarType("date"):
-        return None if value is None else value_tree(value)
+        return value
     ordinal = value + _FIRST_DAY
     if not 1 <= ordinal <= dt.date.max.toordinal():
         return None
-    return value_tree(dt.date.fromordinal(ordinal))
+    return dt.date.fromordinal(ordinal)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ducklake_spark.model.entities import TableEntry
     from ducklake_spark.operations.read import TableVersion
 
-_FITS: Final = "__ducklake_fits"
+FITS: Final = "__ducklake_fits"
 _numbers = itertools.count(1)
 
 
@@ -51,7 +51,7 @@ def append_frame(
     with changing(con, parts, "append to") as (tx, version):
         table, lake = version.table, version.lake
         if merge_schema:
-            _add_columns(tx, version, df)
+            add_columns(tx, version, df)
             table = tx.local.table(table.table_id)
         return append(lake, tx, table, _aligned(df, table))
 
@@ -94,15 +94,20 @@ def _checked(
     """The rows; one that the condition is not true for is an error when it is written."""
     with spark_failures(f'overwrite table "{table.name}"'):
         if isinstance(condition, SparkColumn):
-            marked = rows.withColumn(_FITS, condition)
+            marked = rows.withColumn(FITS, condition)
         else:
             marked = _marked(con, rows, table, parse_expression(condition))
-        message = F.lit(
-            f'A new row for table "{table.name}" is not one of those that replace_where names.'
-        )
-        refused = refuse_value(message).cast("boolean")
-        fits = F.when(F.coalesce(F.col(_FITS), F.lit(False)), F.lit(True)).otherwise(refused)
-        return marked.where(fits).drop(_FITS)
+        return fitting_rows(marked, table)
+
+
+def fitting_rows(marked: DataFrame, table: TableEntry) -> DataFrame:
+    """The rows without the column `FITS`; one that it is not true for is an error when written."""
+    message = F.lit(
+        f'A new row for table "{table.name}" is not one of those that replace_where names.'
+    )
+    refused = refuse_value(message).cast("boolean")
+    fits = F.when(F.coalesce(F.col(FITS), F.lit(False)), F.lit(True)).otherwise(refused)
+    return marked.where(fits).drop(FITS)
 
 
 def _marked(con: Connection, rows: DataFrame, table: TableEntry, condition: exp.Expr) -> DataFrame:
@@ -111,13 +116,13 @@ def _marked(con: Connection, rows: DataFrame, table: TableEntry, condition: exp.
     try:
         alias = exp.TableAlias(this=exp.to_identifier(table.name, quoted=True))
         source = exp.Table(this=exp.to_identifier(view, quoted=True), alias=alias)
-        items = [exp.Star(), exp.alias_(exp.paren(condition), _FITS, quoted=True)]
+        items = [exp.Star(), exp.alias_(exp.paren(condition), FITS, quoted=True)]
         return run_query(con, exp.Select(expressions=items, from_=exp.From(this=source)))
     finally:
         con.spark.catalog.dropTempView(view)
 
 
-def _add_columns(tx: Transaction, version: TableVersion, df: DataFrame) -> None:
+def add_columns(tx: Transaction, version: TableVersion, df: DataFrame) -> None:
     """Give the table the columns that only the DataFrame has, and its wider types."""
     lake = version.lake
     for field in df.schema.fields:

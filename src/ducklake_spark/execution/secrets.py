@@ -93,13 +93,13 @@ def list_secrets(con: Connection) -> RowSet:
     )
     rows: tuple[tuple[Any, ...], ...] = tuple(
         (s.name, s.type, "config", s.persistent, "memory", [], repr(s))
-        for s in con.secrets.values()
+        for s in list(con.secrets.values())  # cursors share them
     )
     return RowSet(columns, rows)
 
 
 def _missing(con: Connection, name: str) -> NotFound:
-    hint = did_you_mean(name, [secret.name for secret in con.secrets.values()])
+    hint = did_you_mean(name, [secret.name for secret in list(con.secrets.values())])
     return NotFound(f'Secret "{name}" was not found in this connection.', hint=hint)
 
 

@@ -9,6 +9,7 @@ from ducklake_spark.execution.bind import run_query
 from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.spark.failures import spark_failures
+from ducklake_spark.spark.jobs import run_job
 from ducklake_spark.sql import statements as st
 
 if TYPE_CHECKING:
@@ -43,10 +44,11 @@ def create_temporary_table(con: Connection, s: st.CreateTable) -> RowSet:
         )
     frame = frame.toDF(*s.column_aliases, *frame.columns[len(s.column_aliases) :])
     with spark_failures(f'create table "{name}"'):
-        rows = (frame.limit(0) if s.with_no_data else frame).localCheckpoint()
+        wanted = frame.limit(0) if s.with_no_data else frame
+        rows = run_job(con.spark, wanted.localCheckpoint)
         rows.createOrReplaceTempView(quote_for_spark(name))
         con.temporary[name.lower()] = name
-        return RowSet(_COUNT, ((rows.count(),),))
+        return RowSet(_COUNT, ((run_job(con.spark, rows.count),),))
 
 
 def drop_temporary_table(con: Connection, parts: tuple[str, ...]) -> bool:

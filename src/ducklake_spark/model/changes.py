@@ -139,12 +139,14 @@ class SetPartition:
 class SetSort:
     """Another order for the rows of a table; None for none.
 
-    `place` tells which of several orders is the last: provisional ids count down.
+    `place` tells which of several orders is the last: provisional ids count down. `exact` is
+    whether each key says where NULLs go: only then the same order again leaves no rows.
     """
 
     table: TableEntry  # as it was before
     spec: SortSpec | None  # with a provisional id
     place: int
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,7 @@ class FileClaim:
     deletes: tuple[DeleteClaim, ...] = ()
     inlined_deletes: tuple[int, ...] = ()
     table_id: int = -1
+    batch_rows: int = 65_536  # that are read at a time
 
 
 @dataclass(frozen=True)

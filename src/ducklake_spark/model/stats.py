@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Final
 
+from ducklake_spark.caching import remembered
 from ducklake_spark.model.bound_text import is_float, lower_bound, upper_bound
 from ducklake_spark.model.literals import format_stat
 from ducklake_spark.model.types import DataType, ScalarType
@@ -98,7 +98,8 @@ def _merge_bounds(
     return None if low is None or high is None else (low, high)
 
 
-@lru_cache(maxsize=1024)  # a commit looks at bounds that the one before it has looked at
+# A commit looks at bounds that the one before it has looked at.
+@remembered("parsed bounds", entries=1024)
 def _parsed(low: str | None, high: str | None, kind: DataType) -> tuple[Any, Any]:
     return lower_bound(low, kind), upper_bound(high, kind)
 

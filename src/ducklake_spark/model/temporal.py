@@ -61,17 +61,17 @@ def parse_ordinal(text: str, name: str) -> int:
 
 
 def parse_moment(text: str) -> dt.datetime:
-    """A point in time as users write it: a date or a timestamp, in UTC unless a zone is given.
+    """A date or a timestamp as users write it: naive, or in UTC if a zone is given.
 
     >>> parse_moment("2024-05-01").isoformat(), parse_moment("2024-05-01 10:00+02").isoformat()
-    ('2024-05-01T00:00:00+00:00', '2024-05-01T08:00:00+00:00')
+    ('2024-05-01T00:00:00', '2024-05-01T08:00:00+00:00')
     """
     match = _TIMESTAMP.fullmatch(text.strip())
     if match is None:
         raise _unreadable(text, "timestamptz")
     name = "timestamp" if match["zone"] is None else "timestamptz"
     moment: dt.datetime = from_ordinal(parse_ordinal(text, name), name)
-    return moment.replace(tzinfo=dt.timezone.utc)
+    return moment
 
 
 def format_ordinal(ordinal: int, name: str) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
+from ducklake_spark.caching import remembered
 from ducklake_spark.errors import InvalidInput, NotSupported
 from ducklake_spark.model.keywords import KEYWORDS
 
@@ -148,7 +148,8 @@ SIGNED_BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64, "int128"
 _DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
 
 
-@lru_cache(maxsize=1024)  # each value of a row asks for the type of its column
+# Each value of a row asks for the type of its column.
+@remembered("types by name", entries=1024)
 def parse_type(text: str) -> ScalarType | DecimalType:
     """Read a catalog type name. Nested types have rows of their own and no text.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from pyspark.sql import SparkSession
 
@@ -16,6 +15,7 @@ from ducklake_spark.catalog.files import load_file_paths, load_table_mappings
 from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import AlreadyExists
 from ducklake_spark.lake import Lake
+from ducklake_spark.limits import limits
 from ducklake_spark.model.changes import AppendFiles
 from ducklake_spark.model.entities import NameMapping, TableEntry
 from ducklake_spark.model.name_mapping import mapping_key
@@ -25,7 +25,6 @@ from ducklake_spark.parquet.add import AddPlan, describe_files
 from ducklake_spark.plan.foreign import MappingRules
 from ducklake_spark.spark.add import describe_with_spark
 
-FEW_FILES: Final = 8
 """Up to so many files the driver reads the footers itself: a Spark job would take longer."""
 
 
@@ -63,7 +62,7 @@ def add_files(
     rules = MappingRules(table.name, options.allow_missing, options.ignore_extra_columns)
     hive = options.hive_partitioning is not False
     plan = AddPlan(table.schema, directory, rules, table.partition, hive)
-    if len(paths) <= FEW_FILES:
+    if len(paths) <= limits().few_added_files:
         files = list(describe_files(paths, plan))
     else:
         files = describe_with_spark(spark(), paths, plan)

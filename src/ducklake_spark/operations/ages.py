@@ -13,11 +13,6 @@ DEFAULT_FILE_AGE = "2 days"
 """How old unneeded files must be when nobody says otherwise, as in the extension."""
 
 
-def as_moment(value: dt.datetime) -> dt.datetime:
-    """The same moment with a time zone; a naive one is UTC."""
-    return value.replace(tzinfo=dt.timezone.utc) if value.tzinfo is None else value
-
-
 def moment_ago(age: str, now: dt.datetime | None = None) -> dt.datetime:
     """The moment that long ago; months go by the calendar.
 
@@ -55,4 +50,4 @@ def file_age_limit(
         )
     if cleanup_all:
         return None
-    return as_moment(older_than) if older_than is not None else moment_ago(default)
+    return older_than if older_than is not None else moment_ago(default)

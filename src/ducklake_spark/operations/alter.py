@@ -12,7 +12,7 @@ from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import AlreadyExists, InvalidInput, NotSupported
 from ducklake_spark.lake import Lake
 from ducklake_spark.model import evolution as ev
-from ducklake_spark.model.changes import AlterTable, RenameTable
+from ducklake_spark.model.changes import AlterTable, RenameTable, SetSort
 from ducklake_spark.model.entities import SchemaEntry, SortSpec, TableEntry
 from ducklake_spark.model.schema import Default, build_column
 from ducklake_spark.model.types import DataType, ListType, MapType, StructType
@@ -81,12 +81,16 @@ def rename_column(
         table.schema.get(path[0], table=table.name)
         _check_reserved(lake, table, to)
     changed = ev.rename_node(table.schema, path, to, table=table.name)
-    # The reference writes the sort keys anew whichever column it was.
-    new_sort = len(path) == 1 and table.sort is not None
-    if new_sort and table.sort is not None:
-        keys = (sort or table.sort).keys
-        table = replace(table, sort=SortSpec(tx.local.provisional_id(), keys))
-    _stage(lake, tx, table, changed, new_sort=new_sort)
+    if len(path) > 1 or table.sort is None:
+        _stage(lake, tx, table, changed)
+        return
+    # The reference sets the sort keys anew whichever column it was; the same ones leave no rows.
+    spec = SortSpec(tx.local.provisional_id(), (sort or table.sort).keys)
+    if spec.keys != table.sort.keys or table.sort.sort_id < 0:
+        _stage(lake, tx, replace(table, sort=spec), changed, new_sort=True)
+        return
+    _stage(lake, tx, table, changed)
+    tx.stage(SetSort(tx.local.table(table.table_id), spec, spec.sort_id, exact=True))
 
 
 def change_type(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ducklake_spark.catalog_db.connection import Database, open_database
+from ducklake_spark.catalog_db.connection import Database, SnapshotTaken, open_database
 from ducklake_spark.catalog_db.initialize import (
     check_version,
     create_lake,
@@ -17,9 +18,17 @@ from ducklake_spark.catalog_db.initialize import (
 )
 from ducklake_spark.catalog_db.query_log import QueryLog
 from ducklake_spark.catalog_db.url import CatalogUrl, parse_url
-from ducklake_spark.errors import InvalidInput, NotALake, NotSupported, UnknownOption, did_you_mean
+from ducklake_spark.commit.retry import RetryPolicy
+from ducklake_spark.errors import (
+    AlreadyExists,
+    InvalidInput,
+    NotALake,
+    NotSupported,
+    UnknownOption,
+    did_you_mean,
+)
 from ducklake_spark.lake import Lake
-from ducklake_spark.model.temporal import parse_moment
+from ducklake_spark.model.moments import Zone, moment_of_python
 
 
 @dataclass(frozen=True)
@@ -45,8 +54,13 @@ class AttachOptions:
 _SPELLINGS = {"readonly": "read_only", "readwrite": "read_write"}
 
 
-def parse_attach_options(options: Mapping[str, Any]) -> AttachOptions:
-    """Check names and values, whatever their case. `META_x` adds to the metadata parameters."""
+def parse_attach_options(
+    options: Mapping[str, Any], zone: Callable[[], Zone] = lambda: None
+) -> AttachOptions:
+    """Check names and values, whatever their case. `META_x` adds to the metadata parameters.
+
+    `zone` is the session's, for a SNAPSHOT_TIME without one.
+    """
     known = set(AttachOptions.__dataclass_fields__)
     values: dict[str, Any] = {}
     parameters: dict[str, str] = {}
@@ -57,7 +71,7 @@ def parse_attach_options(options: Mapping[str, Any]) -> AttachOptions:
         elif name == "metadata_parameters":
             parameters.update({str(k): str(v) for k, v in _as_mapping(option, value).items()})
         elif name in known:
-            values[name] = _convert(name, value)
+            values[name] = _convert(name, value, zone)
         elif name not in ("type", "read_write"):
             hint = did_you_mean(name, known) or f"known are {', '.join(sorted(known)).upper()}."
             raise UnknownOption(f'ATTACH has no option "{option}".', hint=hint)
@@ -85,7 +99,7 @@ def _as_mapping(option: str, value: Any) -> Mapping[str, Any]:
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
-def _convert(name: str, value: Any) -> Any:
+def _convert(name: str, value: Any, zone: Callable[[], Zone]) -> Any:
     """A value of the kind that the option takes."""
     kind = str(AttachOptions.__dataclass_fields__[name].type)
     try:
@@ -94,7 +108,7 @@ def _convert(name: str, value: Any) -> Any:
         if "int" in kind:
             return _natural(value)
         if "datetime" in kind:
-            return value if isinstance(value, dt.datetime) else parse_moment(str(value))
+            return moment_of_python(value, zone)
     except (KeyError, ValueError, TypeError):
         raise UnknownOption(f"{name.upper()} cannot take the value {value!r}.") from None
     return str(value)
@@ -164,14 +178,15 @@ def _is_time_travel(options: AttachOptions) -> bool:
 def _open(
     db: Database, url: CatalogUrl, name: str, options: AttachOptions, *, may_create: bool
 ) -> Lake:
-    if not is_lake(db):
+    is_new = not is_lake(db)
+    if is_new:
         if not may_create:
             raise NotALake(
                 f"There is no lake in {url}, and creating a new DuckLake is explicitly disabled.",
                 hint="check the path, or attach without READ_ONLY and with "
                 "CREATE_IF_NOT_EXISTS true to make one.",
             )
-        create_lake(db, _data_path_for_new_lake(url, options))
+        _create(db, _data_path_for_new_lake(url, options))
     check_version(db)
     lake = Lake(
         name,
@@ -180,6 +195,7 @@ def _open(
         read_only=options.read_only,
         inlining_row_limit=options.data_inlining_row_limit,
         metadata_catalog=options.metadata_catalog,
+        is_new=is_new,
     )
     lake.data_path = _data_path(lake, options)
     if lake.settings().get("encrypted") == "true":
@@ -192,6 +208,21 @@ def _open(
             version=options.snapshot_version, timestamp=options.snapshot_time
         )
     return lake
+
+
+def _create(db: Database, data_path: str) -> None:
+    """Make a lake, or take the one that another connection makes at the same time."""
+    if not any(_is_made(db, data_path) for _ in RetryPolicy().attempts()):
+        create_lake(db, data_path)
+
+
+def _is_made(db: Database, data_path: str) -> bool:
+    try:
+        with suppress(AlreadyExists):
+            create_lake(db, data_path)
+    except SnapshotTaken:  # the other has not committed yet
+        return False
+    return True
 
 
 def _data_path_for_new_lake(url: CatalogUrl, options: AttachOptions) -> str:

@@ -26,7 +26,7 @@ from ducklake_spark.plan.changes import (
     check_deletes,
     plan_changes,
 )
-from ducklake_spark.plan.scan import only_since, plan_scan
+from ducklake_spark.plan.scan import ScanPlan, only_since, plan_scan
 from ducklake_spark.spark.changes import (
     CHANGE_TYPE,
     CHANGED_AT,
@@ -161,20 +161,8 @@ class _Feed:
         return deleted_positions(self.spark, self.version.table.name, files)
 
     def _scan(self, changed: Sequence[ChangedFile], since: int | None = None) -> DataFrame:
-        version = self.version
-        history = version.state.history(version.table.table_id)
-        files = [c.file for c in changed]
-        mapping_ids = [file.mapping_id for file in files if file.mapping_id is not None]
-        plan = plan_scan(
-            version.table,
-            version.snapshot.snapshot_id,
-            files,
-            schema_at=history.schema_at,
-            mappings=load_name_mappings(version.lake.db, mapping_ids),
-            changed_at=history.changes,
-            stored_types=load_stored_types,
-            found_columns=load_found_columns,
-        )
+        version, files = self.version, [c.file for c in changed]
+        plan = plan_feed_files(version, changed)
         if since is not None:
             plan = only_since(plan, since)
         choose = FileChoice(version.lake, version.table, files, is_part=True)
@@ -197,9 +185,30 @@ class _Feed:
         return [*own, *facts, *(Column(-1, name, "int64") for name in (KEPT_ROW_ID, CHANGED_AT))]
 
 
+def plan_feed_files(version: TableVersion, changed: Sequence[ChangedFile]) -> ScanPlan:
+    """How files with changes are read, with the version's columns."""
+    history = version.state.history(version.table.table_id)
+    files = [c.file for c in changed]
+    mapping_ids = [file.mapping_id for file in files if file.mapping_id is not None]
+    return plan_scan(
+        version.table,
+        version.snapshot.snapshot_id,
+        files,
+        schema_at=history.schema_at,
+        mappings=load_name_mappings(version.lake.db, mapping_ids),
+        changed_at=history.changes,
+        stored_types=load_stored_types,
+        found_columns=functools.partial(load_found_columns, kept=version.lake.contents.columns),
+    )
+
+
 def _open_feed(
     spark: SparkSession, version: TableVersion, start: int, facts: Iterable[str] = ()
 ) -> _Feed:
+    return _Feed(spark, version, *load_feed(version, start), tuple(facts))
+
+
+def load_feed(version: TableVersion, start: int) -> tuple[TableChanges, ChangePlan]:
     """Load and plan. The end is the version's snapshot; a start behind it gives no change."""
     table, end = version.table, version.snapshot.snapshot_id
     found = TableChanges((), (), (), {}, 0)
@@ -218,7 +227,7 @@ def _open_feed(
         inserted_rows=[row.snapshot_id for row in found.inserted if row.snapshot_id is not None],
         deleted_rows=[row.snapshot_id for row in found.deleted if row.snapshot_id is not None],
     )
-    return _Feed(spark, version, found, plan, tuple(facts))
+    return found, plan
 
 
 def _is_rewrite(text: str | None, table_id: int) -> bool:

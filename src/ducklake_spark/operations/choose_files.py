@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from ducklake_spark.catalog.file_facts import FileFacts, load_file_facts
 from ducklake_spark.catalog.plain_files import PlainFiles, PlainGroups
 from ducklake_spark.errors import MissingDataFile
 from ducklake_spark.lake import Lake
+from ducklake_spark.limits import limits
 from ducklake_spark.model.entities import DataFile, TableEntry
 from ducklake_spark.model.predicate import Predicate, columns_of
 from ducklake_spark.model.types import DataType
 from ducklake_spark.operations.file_bounds import find_bounds, places_of, stats_of
 from ducklake_spark.plan.prune import PruneResult, prune
 
-_MOST_IDS: Final = 1000
 """Files that are asked for by their ids."""
 
 
@@ -116,11 +115,11 @@ class LargeChoice:
         """
         memory, table_id = self.lake.contents, self.table.table_id
         if table_id in memory.changed:
-            memory.changed.discard(table_id)
+            memory.changed.drop(table_id)
             return None
         bounds = find_bounds(memory, self.plain, self.groups, kinds)
         places = None if bounds is None else places_of(predicate, bounds, kinds)
-        if not bounds or places is None or len(places) > _MOST_IDS:
+        if not bounds or places is None or len(places) > limits().places_per_query:
             return None
         all_ids = next(iter(bounds.values())).ids
         ids = {all_ids[place].as_py(): place for place in places}

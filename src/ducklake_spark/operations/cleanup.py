@@ -13,13 +13,13 @@ from ducklake_spark.commit.repeat import in_one_transaction
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.errors import DataFileError
 from ducklake_spark.lake import Lake
+from ducklake_spark.limits import limits
 from ducklake_spark.model.paths import join, resolve
 from ducklake_spark.operations.ages import file_age_limit
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.known_files import KnownFiles
 from ducklake_spark.parquet.storage import remove_many
 
-BATCH: Final = 500
 """How many files are removed in one transaction of the metadata database."""
 
 PATHS: Final = (("path", "VARCHAR"),)
@@ -122,8 +122,9 @@ def _load_scheduled(lake: Lake, limit: dt.datetime | None) -> list[ScheduledFile
 
 
 def _batches(files: Sequence[ScheduledFile]) -> Iterator[Sequence[ScheduledFile]]:
-    for start in range(0, len(files), BATCH):
-        yield files[start : start + BATCH]
+    size = limits().removed_files
+    for start in range(0, len(files), size):
+        yield files[start : start + size]
 
 
 def _remove(

@@ -13,6 +13,7 @@ from ducklake_spark.catalog.settings import Settings
 from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.lake import Lake
+from ducklake_spark.limits import limits
 from ducklake_spark.model.compaction import (
     MergeFiles,
     RewriteFiles,
@@ -155,6 +156,7 @@ def plan_rewrites(
                 keep_snapshots=keep_snapshots,
                 folder=_folder(group[0], files.directory),
                 scan=scan,
+                batch_rows=limits().read_batch_rows,
             )
         )
     return Plan(files, tuple(groups), tuple(rewrites))

@@ -17,11 +17,11 @@ from ducklake_spark.commit.repeat import in_one_transaction
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.lake import Lake
-from ducklake_spark.operations.ages import as_moment, moment_ago
+from ducklake_spark.limits import limits
+from ducklake_spark.operations.ages import moment_ago
 from ducklake_spark.operations.describe import RowSet, snapshot_rows
 from ducklake_spark.operations.directories import load_directories
 
-_CHUNK: Final = 2000
 _OF_FILE: Final = (
     "ducklake_data_file",
     "ducklake_file_column_stats",
@@ -79,7 +79,7 @@ def expire_snapshots(
         )
     if not dry_run:
         lake.check_writable("expire snapshots")
-    limit = as_moment(older_than) if older_than is not None else None
+    limit = older_than
     if versions is None and limit is None:
         age = lake.settings().get("expire_older_than")
         if not age:
@@ -239,8 +239,9 @@ def _delete(db: Database, name: str, key: str, ids: Sequence[int]) -> None:
 
 
 def _chunks(values: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(values), _CHUNK):
-        yield values[start : start + _CHUNK]
+    size = limits().expired_ids_per_statement
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
 
 
 def _marks(values: Sequence[int]) -> str:

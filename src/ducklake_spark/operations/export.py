@@ -32,6 +32,7 @@ from ducklake_spark.parquet.arrow_schema import to_arrow_schema
 from ducklake_spark.parquet.convert import build_converter
 from ducklake_spark.parquet.storage import create_file, remove_file
 from ducklake_spark.spark.failures import marked_errors, spark_failures
+from ducklake_spark.spark.jobs import run_job
 from ducklake_spark.spark.tags import type_of_field
 
 _NUMBERS = frozenset(
@@ -68,7 +69,7 @@ def export(frame: DataFrame, path: str, form: ExportFormat) -> int:
     plain = frame.toDF(*(f"c{i}" for i in range(len(columns))))
     with spark_failures(f"copy to {path!r}"):
         found = plain.coalesce(1).mapInArrow(partial(_write, target, columns, form), "n long")
-        counts = [row["n"] for row in found.collect()]
+        counts = [row["n"] for row in run_job(frame.sparkSession, found.collect)]
     if not counts:  # an empty DataFrame may have no task at all
         return write_export(target, columns, form, iter(()))
     return sum(counts)

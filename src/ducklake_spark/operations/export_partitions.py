@@ -24,6 +24,7 @@ from ducklake_spark.operations.export import ExportFormat, write_export
 from ducklake_spark.parquet.partitioned import find_runs, key_text
 from ducklake_spark.parquet.storage import list_files, remove_file
 from ducklake_spark.spark.failures import marked_errors, spark_failures
+from ducklake_spark.spark.jobs import run_job
 from ducklake_spark.spark.tags import type_of_field
 from ducklake_spark.spark.write import is_small
 
@@ -64,7 +65,8 @@ def export_partitions(
     with spark_failures(f"copy to {path!r}"):
         placed = plain.coalesce(1) if is_small(frame) else plain.repartition(*by)
         rows = placed.sortWithinPartitions(*by)
-        found = rows.mapInArrow(partial(_write_task, job), _WRITTEN).collect()
+        written = rows.mapInArrow(partial(_write_task, job), _WRITTEN)
+        found = run_job(frame.sparkSession, written.collect)
     return sum(row["n"] for row in found), sorted(row["path"] for row in found)
 
 

@@ -16,17 +16,15 @@ import pyarrow.compute as pc
 
 from ducklake_spark.catalog.bound_lists import BoundLists, load_bound_lists
 from ducklake_spark.catalog.plain_files import PlainFiles, PlainGroups
+from ducklake_spark.catalog.remembered import Remembered
 from ducklake_spark.errors import InvalidValue
-from ducklake_spark.lake import Remembered
+from ducklake_spark.limits import limits
 from ducklake_spark.model.literals import format_stat, from_python
 from ducklake_spark.model.predicate import And, Comparison, In, Or, Predicate
 from ducklake_spark.model.types import DataType, DecimalType, ScalarType
 from ducklake_spark.plan.bounds import FileStats
 from ducklake_spark.plan.totals import EXACT_INTEGERS
 
-_MOST_FILES: Final = 400_000  # of one column: 16 MB
-_MOST_KEPT: Final = 1_000_000  # of all columns of all tables of a lake: 40 MB
-_MOST_VALUES: Final = 50
 _WHOLE, _DAY = "^-?[0-9]+$", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _NUMBER: Final = "^-?[0-9]+([.][0-9]+)?$"
 _MOMENT: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?"
@@ -72,14 +70,15 @@ def find_bounds(
     None when a column has bounds that are not comparable as numbers, when there are too many, or
     when something was committed since the files were counted.
     """
-    if not kinds or groups.ids is None or groups.files > _MOST_FILES:
+    if not kinds or groups.ids is None or groups.files > limits().bounds_files:
         return None
     if not all(_form(kind) for kind in kinds.values()):
         return None
     known: dict[int, Any] = {i: memory.bounds.get((plain.table_id, i)) for i in kinds}
     missing = [i for i, found in known.items() if found is None or found[0] is not groups.ids]
     if missing:
-        lists, latest = load_bound_lists(plain.db, plain.table_id, missing, most=_MOST_FILES)
+        most = limits().bounds_files
+        lists, latest = load_bound_lists(plain.db, plain.table_id, missing, most=most)
         if latest != groups.latest:
             return None
         ids = _to_integers(groups.ids)
@@ -87,7 +86,7 @@ def find_bounds(
             found = lists.get(column_id)
             made = None if found is None else _to_bounds(ids, found, kinds[column_id])
             known[column_id] = (groups.ids, made)
-            _keep(memory, (plain.table_id, column_id), known[column_id])
+            memory.bounds.put((plain.table_id, column_id), known[column_id])
     bounds = {i: found[1] for i, found in known.items() if found is not None}
     return bounds if all(bounds.values()) else None
 
@@ -98,19 +97,6 @@ def places_of(
     """The places of the files that may match; None if all may."""
     mask = _may(predicate, bounds, kinds)
     return None if mask is None else pc.indices_nonzero(mask).to_pylist()
-
-
-def _keep(memory: Remembered, key: tuple[int, int], found: tuple[str, FileBounds | None]) -> None:
-    memory.bounds[key] = found
-    memory.bounds.move_to_end(key)
-    while len(memory.bounds) > 1 and sum(_size(each) for each in memory.bounds.values()) > (
-        _MOST_KEPT
-    ):
-        memory.bounds.popitem(last=False)
-
-
-def _size(found: tuple[str, FileBounds | None]) -> int:
-    return 0 if found[1] is None else len(found[1].ids)
 
 
 def _form(kind: DataType) -> tuple[str, Any] | None:
@@ -193,7 +179,7 @@ def _may(
             return None if any(mask is None for mask in masks) else _joined(masks, pc.or_)
         case Comparison(column_id, operator, value):
             return _compare(bounds[column_id], operator, value, kinds[column_id])
-        case In(column_id, values) if 0 < len(values) <= _MOST_VALUES:
+        case In(column_id, values) if 0 < len(values) <= limits().values_per_filter:
             masks = [_compare(bounds[column_id], "=", v, kinds[column_id]) for v in values]
             return None if any(mask is None for mask in masks) else _joined(masks, pc.or_)
         case _:

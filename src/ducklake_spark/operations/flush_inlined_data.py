@@ -20,6 +20,7 @@ from ducklake_spark.catalog.inlined import (
 from ducklake_spark.catalog.state import load_partition_spec
 from ducklake_spark.errors import ColumnNotFound, CorruptDataFile, NotSupported
 from ducklake_spark.lake import remove_files
+from ducklake_spark.limits import limits
 from ducklake_spark.model.compaction import (
     CompactedFile,
     FlushDeletes,
@@ -50,7 +51,6 @@ COLUMNS: Final = (
     ("table_name", "VARCHAR"),
     ("rows_flushed", "HUGEINT"),
 )
-_ROWS_AT_ONCE: Final = 20_000
 
 
 def flush_inlined_data(
@@ -120,7 +120,7 @@ class _Source:
                 self.stored,
                 self.files.tx.snapshot.snapshot_id,
                 after=after,
-                limit=_ROWS_AT_ONCE,
+                limit=limits().flush_rows,
             )
             if not rows:
                 return

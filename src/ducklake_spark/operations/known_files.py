@@ -5,17 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Final
 
+from ducklake_spark.caching import Cache, declare
 from ducklake_spark.catalog_db.connection import Database
 from ducklake_spark.catalog_db.dialect import quote
 from ducklake_spark.lake import Lake
+from ducklake_spark.limits import limits
 from ducklake_spark.model.paths import join, resolve
 from ducklake_spark.operations.directories import load_directories
 from ducklake_spark.parquet.storage import canonical_path
 
-_PAGE: Final = 20_000
+_FOLDERS: Final = declare(
+    "real folders",
+    key="the path of a folder",
+    depends_on="symbolic links, taken as they are while one statement looks for files",
+    seen_by="statement",
+    emptied="with the statement",
+    entries=4096,
+)
 _SIBLINGS: Final = {
     "postgres": (
         "SELECT table_schema FROM information_schema.tables WHERE table_name = 'ducklake_metadata'"
@@ -64,7 +72,7 @@ class _Catalog:
             rows = self.db.fetch(
                 f"SELECT {kind}_id, table_id, path, path_is_relative "
                 f"FROM {self.table(f'ducklake_{kind}')} WHERE {kind}_id >= ? "
-                f"ORDER BY {kind}_id LIMIT {_PAGE}",
+                f"ORDER BY {kind}_id LIMIT {limits().known_files_page}",
                 (first,),
             )
             if not rows:
@@ -98,7 +106,7 @@ class KnownFiles:
         self._catalogs = [part for each in (lake, *others) for part in _catalogs_of(each)]
         self._scheduled = scheduled
         self._known: set[int] = set()
-        self._real = lru_cache(maxsize=4096)(os.path.realpath)
+        self._folders: Cache[str, str] = _FOLDERS.make()
 
     def refresh(self) -> None:
         """Read what came since the last time; inside a transaction, what it sees."""
@@ -112,6 +120,9 @@ class KnownFiles:
 
     def _number(self, path: str) -> int:
         return hash(canonical_path(path, self._real))
+
+    def _real(self, path: str) -> str:
+        return self._folders.find(path, lambda: os.path.realpath(path))
 
 
 def _catalogs_of(lake: Lake) -> Iterator[_Catalog]:

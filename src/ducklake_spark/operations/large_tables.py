@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from ducklake_spark.catalog.places import Places, load_with_places
 from ducklake_spark.catalog.plain_files import (
@@ -18,9 +18,6 @@ from ducklake_spark.model.predicate import Constant
 from ducklake_spark.plan.history import SchemaHistory
 from ducklake_spark.plan.listing import Listing
 from ducklake_spark.plan.scan import Branch, ScanPlan
-
-MANY: Final = 1000
-"""Up to so many files are fetched at once, with no question how many there are."""
 
 
 @dataclass(frozen=True)

@@ -39,12 +39,17 @@ def set_partitioned_by(lake: Lake, tx: Transaction, table: TableEntry, keys: Seq
     tx.stage(SetPartition(table, spec, inline))
 
 
-def set_sorted_by(tx: Transaction, table: TableEntry, keys: Sequence[SortKey]) -> None:
-    """Order the rows that are written from now on; no keys leave them as they come."""
+def set_sorted_by(
+    tx: Transaction, table: TableEntry, keys: Sequence[SortKey], *, exact: bool = False
+) -> None:
+    """Order the rows that are written from now on; no keys leave them as they come.
+
+    `exact` is whether each key says where NULLs go, as those that the catalog stores do.
+    """
     _check_no_local_rows(tx, table, "SORTED BY")
     place = tx.local.provisional_id()
     spec = SortSpec(place, tuple(keys)) if keys else None
-    tx.stage(SetSort(table, spec, place))
+    tx.stage(SetSort(table, spec, place, exact))
 
 
 def _check_no_local_rows(tx: Transaction, table: TableEntry, clause: str) -> None:

@@ -13,6 +13,7 @@ from ducklake_spark.model.entities import DataFile
 from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.model.schema import Column
 from ducklake_spark.operations.read import TableVersion, load_contents, load_files_of, read_table
+from ducklake_spark.spark.jobs import run_job
 
 
 def check_no_nulls(
@@ -40,7 +41,8 @@ def _stored_null(version: TableVersion, column: Column, spark: Callable[[], Spar
     if not _may_hold_nulls(version, column):
         return False
     rows = read_table(spark(), version)
-    return bool(rows.where(F.col(quote_for_spark(column.name)).isNull()).limit(1).count())
+    nulls = rows.where(F.col(quote_for_spark(column.name)).isNull()).limit(1)
+    return bool(run_job(rows.sparkSession, nulls.count))
 
 
 def _may_hold_nulls(version: TableVersion, column: Column) -> bool:

@@ -18,27 +18,36 @@ Scope = TableEntry | SchemaEntry | None
 _RESERVED = ("row_id", "begin_snapshot", "end_snapshot")
 
 
-def set_option(lake: Lake, tx: Transaction, name: str, value: Any, scope: Scope = None) -> None:
+def set_option(
+    lake: Lake,
+    tx: Transaction,
+    name: str,
+    value: Any,
+    scope: Scope = None,
+    *,
+    is_new: bool = False,
+) -> None:
     """Set an option for a table, a schema or (None) the whole lake.
 
     The transaction works with it at once, others when it is committed. No snapshot is made.
+    `is_new` says that the same statement has made the table, and that it may have options.
     """
     option = find_option(name)
     text = option.store(value)
-    kind, scope_id = _scope_of(scope)
+    kind, scope_id = _scope_of(scope, is_new=is_new)
     if option.name == "data_inlining_row_limit" and text != "0":
         _check_inlinable(lake, tx.local, scope)
     tx.options[kind, scope_id, option.name] = text
     lake.pending = tx.options
 
 
-def _scope_of(scope: Scope) -> tuple[str | None, int | None]:
+def _scope_of(scope: Scope, *, is_new: bool) -> tuple[str | None, int | None]:
     if scope is None:
         return None, None
     kind, scope_id = (
         ("table", scope.table_id) if isinstance(scope, TableEntry) else ("schema", scope.schema_id)
     )
-    if scope_id < 0:
+    if scope_id < 0 and not is_new:
         raise TransactionError(
             f'Cannot set an option for "{scope.name}": settings cannot be set for '
             f"transaction-local {kind}s.",

@@ -13,9 +13,10 @@ from ducklake_spark.commit.repeat import in_one_transaction
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.errors import DataFileError
 from ducklake_spark.lake import Lake
+from ducklake_spark.limits import limits
 from ducklake_spark.model.paths import resolve
 from ducklake_spark.operations.ages import file_age_limit
-from ducklake_spark.operations.cleanup import BATCH, PATHS, Progress, check_removed
+from ducklake_spark.operations.cleanup import PATHS, Progress, check_removed
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.known_files import KnownFiles
 from ducklake_spark.parquet.storage import remove_many, walk_files
@@ -65,7 +66,7 @@ def delete_orphaned_files(
     found: list[str] = []
     failures: list[DataFileError] = []
     candidates = find_orphans(lake, known, limit)
-    while batch := list(islice(candidates, BATCH)):
+    while batch := list(islice(candidates, limits().removed_files)):
         if dry_run:
             gone = batch
         else:

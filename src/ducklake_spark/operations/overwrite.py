@@ -28,11 +28,9 @@ from ducklake_spark.operations.row_changes import (
     IDENTITY,
     Target,
     stage_deletes,
-    stage_outcomes,
-    stage_truncate,
 )
+from ducklake_spark.operations.whole_files import stage_truncate, stage_whole_files
 from ducklake_spark.operations.write_layout import plan_layout, sorts_inserts
-from ducklake_spark.parquet.delete_files import DeletedRows
 from ducklake_spark.plan.layout import WriteLayout
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.internal import FILE_ID, POSITION
@@ -107,12 +105,12 @@ def _delete_partitions(tx: Transaction, target: Target, spec: PartitionSpec, key
         load_partition_values(version.lake.db, target.table.table_id, divided) if divided else {}
     )
     rest = [file for file in contents.files if file.data_file_id not in divided]
-    ended = [
-        DeletedRows(file.data_file_id, file.record_count, ended=True)
+    whole = [
+        file
         for file in contents.files
         if file.data_file_id in divided and values.get(file.data_file_id) in keys
     ]
-    stage_outcomes(tx, version, contents, ended)
+    stage_whole_files(tx, version, contents, whole)
     if rest or contents.inlined:
         others = replace(target, contents=replace(contents, files=rest))
         stage_deletes(tx, others, _rows_of(others, spec, keys))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from functools import partial
+from typing import Any, Final, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
+from ducklake_spark.bridge.frames import fresh
+from ducklake_spark.bridge.half import session_key
+from ducklake_spark.caching import Cache, declare
 from ducklake_spark.catalog.file_facts import FileFacts
 from ducklake_spark.catalog.files import (
     FILE_COLUMNS,
@@ -30,6 +34,7 @@ from ducklake_spark.commit.local import (
     local_mappings,
 )
 from ducklake_spark.lake import Lake
+from ducklake_spark.limits import limits
 from ducklake_spark.model.entities import (
     DataFile,
     NameMapping,
@@ -40,7 +45,6 @@ from ducklake_spark.model.entities import (
 from ducklake_spark.model.schema import Column, Schema
 from ducklake_spark.operations.choose_files import FileChoice, LargeChoice
 from ducklake_spark.operations.large_tables import (
-    MANY,
     LargeTable,
     load_large_table,
     with_listings,
@@ -55,9 +59,6 @@ from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.relation import FileChooser
 from ducklake_spark.spark.scan import scan
 from ducklake_spark.spark.tags import tag_types
-
-_MOST_REMEMBERED: Final = 2000
-"""Files and rows of a table that are kept for the next query."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,17 @@ class TableVersion:
         return self.lake.table_directory(self.schema, self.table)
 
 
+_PLANS: Final = declare(
+    "plans of tables",
+    key="the session, a digest of its settings, and the virtual columns",
+    depends_on="what the table consists of at its snapshot, to which the cache belongs, and the "
+    "settings with which Spark has analyzed it",
+    seen_by="lake",
+    emptied="when a newer snapshot is seen, with what is remembered of the table",
+    entries=8,
+)
+
+
 @dataclass(frozen=True)
 class Contents:
     """All that a version of a table consists of.
@@ -97,6 +109,7 @@ class Contents:
         inlined: rows of the catalog; those of the open transaction come last.
         large: files besides `files`, not fetched because they are many.
         facts: what queries have learnt of the committed files.
+        plans: what Spark has made of it.
     """
 
     files: Sequence[DataFile]
@@ -104,6 +117,7 @@ class Contents:
     inlined: Sequence[InlinedRow]
     large: LargeTable | None = None
     facts: FileFacts = field(default_factory=FileFacts)
+    plans: Cache[Hashable, Any] = field(default_factory=_PLANS.make, compare=False)
 
     @property
     def size(self) -> int:
@@ -115,10 +129,26 @@ def read_table(
     spark: SparkSession, version: TableVersion, *, virtual_columns: Sequence[str] = ()
 ) -> DataFrame:
     """The table's rows as a DataFrame that stays at this snapshot for ever."""
+    return fresh(kept_plan(spark, version, virtual_columns=virtual_columns))
+
+
+def kept_plan(
+    spark: SparkSession, version: TableVersion, *, virtual_columns: Sequence[str] = ()
+) -> DataFrame:
+    """`read_table` as one frame for all who ask the same: its columns have the same ids each time.
+
+    Making a plan costs more than the rest of a small query does.
+    """
     # The name and the number of a file are joined to its rows: all files have to be known.
     lists_all = bool({"filename", "file_index"} & set(virtual_columns))
     contents = load_contents(version, lazily=not lists_all)
-    return read_contents(spark, version, contents, virtual_columns=virtual_columns)
+    key = (session_key(spark), tuple(virtual_columns))
+    return cast(
+        "DataFrame",
+        contents.plans.find(
+            key, lambda: read_contents(spark, version, contents, virtual_columns=virtual_columns)
+        ),
+    )
 
 
 def read_contents(
@@ -143,6 +173,11 @@ def read_contents(
     return tag_types(rows, version.table.schema)
 
 
+def plan_contents(version: TableVersion, contents: Contents) -> ScanPlan:
+    """How what `load_contents` has loaded is read, without Spark."""
+    return _plan(version, contents)[0]
+
+
 def _plan(version: TableVersion, contents: Contents) -> tuple[ScanPlan, FileChooser]:
     files, large = contents.files, contents.large
     plan = plan_scan(
@@ -153,7 +188,7 @@ def _plan(version: TableVersion, contents: Contents) -> tuple[ScanPlan, FileChoo
         mappings=_mappings(version, files),
         changed_at=_changed_at(version),
         stored_types=load_stored_types,
-        found_columns=load_found_columns,
+        found_columns=partial(load_found_columns, kept=version.lake.contents.columns),
     )
     lake, table, same = version.lake, version.table, _has_same_types(version)
     if large is None:
@@ -285,7 +320,8 @@ def load_contents(version: TableVersion, *, lazily: bool = False) -> Contents:
         return unchanged
     with version.lake.db.reading():
         contents, places = _load_lazily(version)
-    if places.latest == version.snapshot.snapshot_id and contents.size <= _MOST_REMEMBERED:
+    is_small = contents.size <= limits().remembered_contents
+    if places.latest == version.snapshot.snapshot_id and is_small:
         memory.keep(table, version.snapshot, contents)
     return contents
 
@@ -297,9 +333,10 @@ def _find_unchanged(version: TableVersion) -> Contents | None:
     if at is None or not isinstance(contents, Contents) or contents.large is None:
         return None
     if not is_untouched(memory.log, table_id, at, version.snapshot):
-        memory.changed.add(table_id)
+        memory.changed.put(table_id, True)
         return None
-    return replace(contents, large=contents.large.at(version.snapshot.snapshot_id))
+    large = contents.large.at(version.snapshot.snapshot_id)
+    return replace(contents, large=large, plans=_PLANS.make())
 
 
 def _load_lazily(version: TableVersion) -> tuple[Contents, Places]:
@@ -309,10 +346,10 @@ def _load_lazily(version: TableVersion) -> tuple[Contents, Places]:
         contents, places = _load_few(version)
         if contents is not None:
             return contents, places
-        many.add(table_id)
+        many.put(table_id, True)
     large, places = _load_large(version)
-    if large.groups.files + large.groups.others <= MANY:
-        many.discard(table_id)
+    if large.groups.files + large.groups.others <= limits().many_files:
+        many.drop(table_id)
         return _load_lazily(version)
     files, deletes = large.plain.load_others() if large.groups.others else ([], [])
     return Contents(files, deletes, _load_inlined(version, places.inlined), large), places
@@ -323,9 +360,10 @@ def _load_few(version: TableVersion) -> tuple[Contents | None, Places]:
     db, table_id = version.lake.db, version.table.table_id
     snapshot_id = version.snapshot.snapshot_id
     query = files_query(db, table_id, snapshot_id)
-    some = Statement(f"{query.sql} ORDER BY d.data_file_id LIMIT {MANY + 1}", query.params)
+    many = limits().many_files
+    some = Statement(f"{query.sql} ORDER BY d.data_file_id LIMIT {many + 1}", query.params)
     rows, places = load_with_places(db, version.table, some, FILE_COLUMNS)
-    if len(rows) > MANY:
+    if len(rows) > many:
         return None, places
     positions = load_positions(db, table_id, snapshot_id) if rows and places.has_deletes else []
     rows = sorted(rows, key=lambda row: int(row[0]))

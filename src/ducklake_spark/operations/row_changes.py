@@ -17,6 +17,7 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from ducklake_spark.bridge.frames import rename
 from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.lake import Lake, remove_files
 from ducklake_spark.model.changes import DeleteFromFiles, FileDeletes, InlineDeletes
@@ -36,8 +37,7 @@ from ducklake_spark.spark.internal import (
     POSITION,
     WRITTEN,
 )
-from ducklake_spark.spark.selections import rename
-from ducklake_spark.spark.together import run_together
+from ducklake_spark.spark.jobs import run_job, run_together
 from ducklake_spark.spark.write import write_files
 from ducklake_spark.spark.write_changes import write_changes
 from ducklake_spark.spark.write_deletes import fits_driver, write_delete_files, write_deletes_of
@@ -94,7 +94,9 @@ def stage_deletes(tx: Transaction, target: Target, identities: DataFrame) -> int
         target: the rows as they are.
         identities: has the columns `FILE_ID` and `POSITION`. A row may be there more than once.
     """
-    outcomes = write_delete_files(identities, _facts(target), _layout(tx, target))
+    outcomes = write_delete_files(
+        identities, file_facts(target.contents.files), delete_layout(tx, target.version)
+    )
     try:
         stage_outcomes(tx, target.version, target.contents, outcomes)
     except BaseException:
@@ -146,7 +148,7 @@ def stage_changes(
     named = rename(changes, [*names, *IDENTITY, WRITTEN])
     written = _Written()
     try:
-        if fits_driver(_facts(target)):
+        if fits_driver(file_facts(target.contents.files)):
             inserted = _write_at_once(tx, target, named, written)
         else:
             inserted = _write_in_steps(tx, target, named, written, inserts=inserts, deletes=deletes)
@@ -165,8 +167,8 @@ def _write_at_once(tx: Transaction, target: Target, changes: DataFrame, written:
     new, kept = _row_layouts(target)
     done = write_changes(changes, new, kept)
     written.new, written.kept = done.new, done.kept
-    layout = replace(_layout(tx, target), unique=True)
-    written.deletes = write_deletes_of(done.gone, _facts(target), layout)
+    layout = replace(delete_layout(tx, target.version), unique=True)
+    written.deletes = write_deletes_of(done.gone, file_facts(target.contents.files), layout)
     return done.inserted
 
 
@@ -184,15 +186,17 @@ def _write_in_steps(
     The changes are computed once, for several jobs.
     """
     with spark_failures(f'change rows of table "{target.table.name}"'):
-        computed = changes.localCheckpoint()
+        computed = run_job(target.spark, changes.localCheckpoint)
     gone = computed.where(F.col(POSITION).isNotNull()).select(FILE_ID, POSITION, WRITTEN)
     gone = _once(gone) if deletes else gone
-    layout = replace(_layout(tx, target), unique=True)
+    layout = replace(delete_layout(tx, target.version), unique=True)
     fresh = inserts or target.has_own_rows
     writes = _row_writes(target, computed.where(WRITTEN), written, fresh=fresh)
-    run_together([partial(_write_deletes, target, gone, layout, written), *writes])
+    delete: Callable[[], None] = partial(_write_deletes, target, gone, layout, written)
+    run_together(target.spark, [delete, *writes])
     if inserts and target.has_own_rows:
-        return computed.where(F.col(WRITTEN) & F.col(POSITION).isNull()).count()
+        own = computed.where(F.col(WRITTEN) & F.col(POSITION).isNull())
+        return run_job(target.spark, own.count)
     return sum(file.record_count for file in written.new) if inserts else 0
 
 
@@ -212,21 +216,6 @@ def _once(gone: DataFrame) -> DataFrame:
     return gone.where(WRITTEN).unionAll(deleted)
 
 
-def stage_truncate(tx: Transaction, version: TableVersion) -> int:
-    """Delete all rows, reading none; returns how many there were."""
-    contents = load_contents(version)
-    hidden = len(contents.inlined_deletes)
-    count = len(contents.inlined) - hidden
-    outcomes = []
-    for file in contents.files:
-        count += file.record_count - (file.delete_file.delete_count if file.delete_file else 0)
-        outcomes.append(DeletedRows(file.data_file_id, file.record_count, ended=True))
-    places = tuple(range(len(contents.inlined)))
-    outcomes.append(DeletedRows(None, len(places), places))
-    stage_outcomes(tx, version, contents, outcomes)
-    return count
-
-
 @dataclass
 class _Written:
     """What the jobs of one statement have written so far."""
@@ -244,7 +233,7 @@ class _Written:
 def _write_deletes(
     target: Target, gone: DataFrame, layout: DeleteLayout, written: _Written
 ) -> None:
-    written.deletes = write_delete_files(gone, _facts(target), layout)
+    written.deletes = write_delete_files(gone, file_facts(target.contents.files), layout)
 
 
 def _row_writes(
@@ -267,8 +256,9 @@ def _row_layouts(target: Target) -> tuple[WriteLayout, WriteLayout]:
     return layout, replace(layout, extra_columns=(ROW_ID_COLUMN,))
 
 
-def _layout(tx: Transaction, target: Target) -> DeleteLayout:
-    version, table = target.version, target.table
+def delete_layout(tx: Transaction, version: TableVersion) -> DeleteLayout:
+    """How the deletes of a statement are stored."""
+    table = version.table
     return DeleteLayout(
         directory=version.directory,
         table_name=table.name,
@@ -277,16 +267,11 @@ def _layout(tx: Transaction, target: Target) -> DeleteLayout:
     )
 
 
-def _facts(target: Target) -> list[FileFacts]:
+def file_facts(files: Sequence[DataFile]) -> list[FileFacts]:
+    """What has to be known of files to delete rows of them."""
     return [
-        FileFacts(
-            file.data_file_id,
-            file.path,
-            file.record_count,
-            file.inlined_deletes,
-            file.delete_file,
-        )
-        for file in target.contents.files
+        FileFacts(file.data_file_id, file.path, file.record_count, file.delete_file)
+        for file in files
     ]
 
 

@@ -13,6 +13,7 @@ from ducklake_spark.model.literals import format_text
 from ducklake_spark.model.types import DataType, ScalarType, format_sql_type
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.spark.failures import spark_failures
+from ducklake_spark.spark.jobs import run_job
 from ducklake_spark.spark.tags import type_of_field
 
 _COLUMNS: Final = (
@@ -32,7 +33,8 @@ def summarize(frame: DataFrame) -> RowSet:
         wanted += _figures(F.col(f"c{i}"), field.dataType)
     with spark_failures("summarize the columns"):
         # By position: names of aggregates may be the same.
-        found = list(named.agg(*wanted).toDF(*(f"a{i}" for i in range(len(wanted)))).collect()[0])
+        figures = named.agg(*wanted).toDF(*(f"a{i}" for i in range(len(wanted))))
+        found = list(run_job(frame.sparkSession, figures.collect)[0])
     count = found[0]
     rows = [
         _row(field, count, found[1 + 7 * i : 8 + 7 * i])

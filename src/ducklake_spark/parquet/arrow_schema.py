@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ducklake_spark.caching import remembered
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import DecimalType, ScalarType
@@ -80,7 +80,7 @@ def decimal_type(precision: int, scale: int) -> pa.DataType:
     return pa.decimal128(precision, scale)
 
 
-@cache
+@remembered("whether 64-bit decimals are written", entries=1, depends_on="the version of pyarrow")
 def _writes_decimal64() -> bool:
     if not hasattr(pa, "decimal64"):
         return False

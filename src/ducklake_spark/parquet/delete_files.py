@@ -20,7 +20,7 @@ from ducklake_spark.model.entities import DeleteFile
 from ducklake_spark.model.names import make_uuid7
 from ducklake_spark.model.written import WrittenDeletes
 from ducklake_spark.parquet.read import open_parquet
-from ducklake_spark.parquet.storage import create_file, remove_file
+from ducklake_spark.parquet.storage import create_file, remove_file, storage_error
 from ducklake_spark.parquet.write import footer_size
 
 SNAPSHOT_COLUMN: Final = "_ducklake_internal_snapshot_id"
@@ -33,14 +33,12 @@ _FIELD_IDS: Final = {"file_path": 2147483646, "pos": 2147483645, SNAPSHOT_COLUMN
 class FileFacts:
     """What a task has to know of a data file to delete rows of it.
 
-    `hidden` counts rows that the catalog itself says are deleted. A file of the open transaction
-    has an id below zero.
+    A file of the open transaction has an id below zero.
     """
 
     data_file_id: int
     path: str
     record_count: int
-    hidden: int = 0
     deletes: DeleteFile | None = None
 
 
@@ -214,7 +212,9 @@ class _Series:
         if file_id >= 0 and number <= self._layout.inline_limit:
             return DeletedRows(file_id, number, tuple(positions.to_pylist()))
         before = facts.deletes.delete_count if facts.deletes else 0
-        if number + before + facts.hidden >= facts.record_count:
+        # Rows that the catalog itself hides do not count: the reference would take the end of
+        # the file for theirs.
+        if number + before >= facts.record_count:
             return DeletedRows(file_id, number, ended=True)
         return DeletedRows(file_id, number, written=self._write(facts, positions))
 
@@ -277,7 +277,7 @@ def _write(
         size = int(sink.tell())
         sink.close()
     except OSError as error:
-        raise DataFileError(f'Cannot write "{path}": {error}') from error
+        raise storage_error("write", path, error) from error
     since = None if snapshots is None else pc.min_max(snapshots).as_py()
     return WrittenDeletes(
         path=path,

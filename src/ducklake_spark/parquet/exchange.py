@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,11 +20,10 @@ from pyarrow import ipc
 
 from ducklake_spark.errors import DataFileError
 from ducklake_spark.parquet.partitioned import find_runs
+from ducklake_spark.parquet.storage import storage_error
 
 Values = tuple[str | None, ...]
 """The partition values that rows have in common, as texts."""
-
-CHUNK_BYTES: Final = 32 * 1024 * 1024  # of rows that are dealt out at a time
 
 
 def deal_out(
@@ -32,6 +31,8 @@ def deal_out(
     keys: Sequence[int],
     values_of: Callable[[Sequence[Any]], Values],
     path: str,
+    *,
+    chunk_bytes: int,
 ) -> dict[Values, int]:
     """Write rows as pieces to a new file. Returns how many rows of each partition it holds.
 
@@ -40,12 +41,13 @@ def deal_out(
         keys: the position in a batch of each key that rows are divided by.
         values_of: the partition values of the keys of a row.
         path: of the file; nothing is made when there are no rows.
+        chunk_bytes: how many bytes of rows are divided at a time.
     """
     rows: dict[Values, int] = defaultdict(int)
     pieces: list[Values] = []
     writer = None
     with _disk_errors(path):
-        for chunk in _chunks(batches):
+        for chunk in _chunks(batches, chunk_bytes):
             if writer is None:
                 # Not compressed: that would take longer than the disk does.
                 writer = ipc.new_file(path, chunk.schema)
@@ -78,14 +80,14 @@ def _list_of(path: str) -> Path:
     return Path(f"{path}.pieces")
 
 
-def _chunks(batches: Iterable[Any]) -> Iterator[Any]:
+def _chunks(batches: Iterable[Any], least: int) -> Iterator[Any]:
     """The rows in batches that are large enough to be divided well."""
     pending: list[Any] = []
     size = 0
     for batch in batches:
         pending.append(batch)
         size += batch.nbytes
-        if size >= CHUNK_BYTES:
+        if size >= least:
             yield pa.concat_batches(pending)
             pending, size = [], 0
     if size or any(batch.num_rows for batch in pending):
@@ -128,7 +130,8 @@ def _disk_errors(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        known = storage_error("hand over rows through", path, error)
         raise DataFileError(
-            f'Cannot hand over rows through "{path}": {error}',
+            known.message,
             hint="it is in spark.local.dir, which needs room for the rows that are written.",
         ) from error

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ducklake_spark.caching import Cache, remembered
 from ducklake_spark.errors import CorruptDataFile
 from ducklake_spark.model.entities import DataFile
 from ducklake_spark.parquet.storage import open_file
@@ -58,17 +58,29 @@ def open_parquet(path: str) -> Iterator[OpenedFile]:
         yield OpenedFile(path, size, footer_size, reader)
 
 
-def load_found_columns(files: Sequence[DataFile]) -> dict[int, tuple[FileColumn, ...]]:
+FoundColumns = tuple[FileColumn, ...]
+
+
+def load_found_columns(
+    files: Sequence[DataFile], kept: Cache[tuple[int, str, int], FoundColumns]
+) -> dict[int, FoundColumns]:
     """The columns of files, by file id, from their footers. Driver.
 
-    Several footers are read at a time, and remembered: the files of a lake never change.
+    Several footers are read at a time, and kept for the lake: its files never change. A file of
+    another lake, or one that no snapshot has yet, may be another one under the same path.
     """
+
+    def columns_of(file: DataFile) -> FoundColumns:
+        path, size = file.path, file.file_size_bytes
+        if file.data_file_id < 0:
+            return _columns_of(path, size)
+        return kept.find((file.data_file_id, path, size), lambda: _columns_of(path, size))
+
     with ThreadPoolExecutor(max_workers=_AT_A_TIME) as pool:
-        columns = pool.map(lambda file: _columns_of(file.path, file.file_size_bytes), files)
+        columns = pool.map(columns_of, files)
         return {file.data_file_id: found for file, found in zip(files, columns, strict=True)}
 
 
-@lru_cache(maxsize=100_000)
 def _columns_of(path: str, size: int) -> tuple[FileColumn, ...]:
     with open_parquet(path) as file:
         if file.size != size:
@@ -79,7 +91,7 @@ def _columns_of(path: str, size: int) -> tuple[FileColumn, ...]:
         return _shared(file_columns(file.metadata))
 
 
-@lru_cache(maxsize=1_000)
+@remembered("equal columns", entries=1_000)
 def _shared(columns: tuple[FileColumn, ...]) -> tuple[FileColumn, ...]:
     """The first of all equal ones: thousands of files have the same columns."""
     return columns

@@ -25,10 +25,12 @@ class HiddenRows:
     Attributes:
         starts: the bit of the first row of each file that has deleted rows, by its id.
         bits: a bit for each row of these files, the lowest of a byte first; set if it is deleted.
+        newest: the newest snapshot that each delete file has deletes of, by its path.
     """
 
     starts: dict[int, int]
     bits: bytes
+    newest: dict[str, int]
 
 
 def load_hidden_rows(
@@ -51,9 +53,18 @@ def load_hidden_rows(
         by_catalog[file_id].append(position)
     changed = [file for file in files if file.delete_file or file.data_file_id in by_catalog]
 
+    newest: dict[str, int] = {}
+
     def load(file: DataFile) -> Any:
-        positions = _positions(file, by_catalog[file.data_file_id], snapshot_id, label)
-        return _checked(file, positions, label)
+        known = pa.array(by_catalog[file.data_file_id], pa.int64())
+        delete = file.delete_file
+        if delete is None:
+            return _checked(file, known, label)
+        positions, since = load_deletes(delete, label)
+        newest[delete.path] = pc.max(since).as_py() or 0
+        if delete.delete_file_id >= 0:  # else of a snapshot that is still to come
+            positions = positions.filter(pc.less_equal(since, snapshot_id))
+        return _checked(file, pa.concat_arrays([known, positions.cast(pa.int64())]), label)
 
     starts, first = {}, 0
     for file in changed:
@@ -62,17 +73,31 @@ def load_hidden_rows(
     with ThreadPoolExecutor(_THREADS) as pool:
         found = list(pool.map(load, changed)) if len(changed) > 1 else [*map(load, changed)]
     places = [pc.add(part, start) for part, start in zip(found, starts.values(), strict=True)]
-    return HiddenRows(starts, _to_bits(pa.concat_arrays(places), first) if first else b"")
+    bits = _to_bits(pa.concat_arrays(places), first) if first else b""
+    return HiddenRows(starts, bits, newest)
 
 
-def _positions(file: DataFile, inlined: list[int], snapshot_id: int, label: str) -> Any:
-    known = pa.array(inlined, pa.int64())
-    if file.delete_file is None:
-        return known
-    positions, since = load_deletes(file.delete_file, label)
-    if file.delete_file.delete_file_id >= 0:  # else of a snapshot that is still to come
-        positions = positions.filter(pc.less_equal(since, snapshot_id))
-    return pa.concat_arrays([known, positions.cast(pa.int64())])
+def load_visible_positions(
+    files: Sequence[DataFile],
+    inlined: Iterable[tuple[int, int]],
+    *,
+    snapshot_id: int,
+    label: str,
+) -> dict[int | None, Any]:
+    """The positions of the rows that are not deleted, in order, by data file id.
+
+    The arguments are those of `load_hidden_rows`.
+    """
+    hidden = load_hidden_rows(files, inlined, snapshot_id=snapshot_id, label=label)
+    gone = pa.Array.from_buffers(
+        pa.bool_(), len(hidden.bits) * 8, [None, pa.py_buffer(hidden.bits)]
+    )
+    found: dict[int | None, Any] = {}
+    for file in files:
+        start, rows = hidden.starts.get(file.data_file_id), file.record_count
+        of_file = pa.repeat(pa.scalar(False), rows) if start is None else gone.slice(start, rows)
+        found[file.data_file_id] = pc.indices_nonzero(pc.invert(of_file)).cast(pa.int64())
+    return found
 
 
 def _checked(file: DataFile, positions: Any, label: str) -> Any:

@@ -19,8 +19,6 @@ from ducklake_spark.model.entities import DataFile
 from ducklake_spark.parquet.decode import Decoder, absent, field_id
 from ducklake_spark.plan.stored import ColumnRead
 
-_BATCH_ROWS: Final = 32_768
-
 
 @dataclass(frozen=True)
 class FileRead:
@@ -35,6 +33,7 @@ class FileRead:
         by_name: columns are found by name.
         time_zone: the session's.
         label: names the table in error messages.
+        batch_rows: how many rows are read at a time.
     """
 
     columns: tuple[ColumnRead, ...]
@@ -44,6 +43,7 @@ class FileRead:
     by_name: bool
     time_zone: str
     label: str
+    batch_rows: int = 32_768
 
 
 def read_batches(files: Iterator[Any], plan: FileRead) -> Iterator[Any]:
@@ -62,7 +62,7 @@ def _read_file(path: str, size: int, constants: list[int | None], plan: FileRead
         extra = [_find_id(fields, wanted) for wanted in plan.embedded]
         names = sorted({fields[at].name for at in (*places, *extra) if at is not None})
         position = 0
-        for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=names):
+        for batch in file.iter_batches(batch_size=plan.batch_rows, columns=names):
             rows = batch.num_rows
             arrays = [
                 _column(batch, fields, at, read, decoder, plan.schema.field(index).type)

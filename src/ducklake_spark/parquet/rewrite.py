@@ -32,7 +32,6 @@ from ducklake_spark.plan.stored import ColumnRead
 
 ROW_ID: Final = Column(2147483540, "_ducklake_internal_row_id", "int64")
 SNAPSHOT_ID: Final = Column(2147483539, "_ducklake_internal_snapshot_id", "int64")
-_BATCH_ROWS: Final = 32_768
 
 
 @dataclass(frozen=True)
@@ -69,6 +68,7 @@ class GroupRewrite:
         folder: below the table's directory.
         scan: the same files as a scan of Spark, which sorts them when the layout has an order.
         time_zone: the session's.
+        batch_rows: how many rows are read at a time.
     """
 
     sources: tuple[SourceRead, ...]
@@ -80,6 +80,7 @@ class GroupRewrite:
     folder: str = ""
     scan: ScanPlan | None = None
     time_zone: str = "UTC"
+    batch_rows: int = 32_768
 
     @property
     def label(self) -> str:
@@ -131,7 +132,7 @@ def _counts_from_start(group: GroupRewrite, source: SourceRead) -> bool:
             return True
         expected = file.row_id_start or 0
         name = opened.schema_arrow.names[at]
-        for batch in opened.iter_batches(batch_size=_BATCH_ROWS, columns=[name]):
+        for batch in opened.iter_batches(batch_size=group.batch_rows, columns=[name]):
             wanted = _count(expected, batch.num_rows)
             if not batch.column(0).equals(wanted):
                 return False
@@ -151,7 +152,7 @@ def _read(group: GroupRewrite, source: SourceRead, schema: Any, *, with_ids: boo
     with open_parquet(file.path, file.file_size_bytes, group.label) as opened:
         columns = _Columns(group, source, list(opened.schema_arrow), schema)
         position = 0
-        for batch in opened.iter_batches(batch_size=_BATCH_ROWS, columns=columns.names):
+        for batch in opened.iter_batches(batch_size=group.batch_rows, columns=columns.names):
             rows = batch.num_rows
             arrays = columns.convert(batch)
             if with_ids:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 from pyarrow import fs
@@ -165,7 +166,26 @@ def _storage_errors(action: str, path: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise MissingDataFile(f'Cannot {action} "{path}": it does not exist.') from error
     except (OSError, pa.ArrowException) as error:
-        raise DataFileError(f'Cannot {action} "{path}": {_first_line(error)}') from error
+        raise storage_error(action, path, error) from error
+
+
+def storage_error(action: str, path: str, error: Exception) -> DataFileError:
+    """What a file system says of a file, in one sentence, and what can be done about it."""
+    number = getattr(error, "errno", None)
+    reason, hint = _REASONS.get(number or 0, (_first_line(error).rstrip("."), None))
+    return DataFileError(f'Cannot {action} "{path}": {reason}.', hint=hint)
+
+
+_ROOM: Final = "make room there; nothing was changed, so run the statement again then."
+_RIGHTS: Final = "check the rights of the folder, or use another data path."
+_REASONS: Final = {
+    errno.ENOSPC: ("no space is left on its device", _ROOM),
+    errno.EDQUOT: ("the disk quota is used up", _ROOM),
+    errno.EFBIG: ("no file may be that large there", _ROOM),
+    errno.EACCES: ("permission denied", _RIGHTS),
+    errno.EPERM: ("permission denied", _RIGHTS),
+    errno.EROFS: ("the file system is read-only", _RIGHTS),
+}
 
 
 def _first_line(error: Exception) -> str:

@@ -21,7 +21,6 @@ from ducklake_spark.parquet.verify_values import LeafCheck, PartitionCheck, find
 ROW_ID: Final = 2147483540
 SNAPSHOT_ID: Final = 2147483539
 _INTERNAL: Final = frozenset({ROW_ID, SNAPSHOT_ID})
-_BATCH_ROWS: Final = 65_536
 T = TypeVar("T")
 
 
@@ -150,7 +149,7 @@ class _Inspection:
         checks += [PartitionCheck(part, nodes) for part in claim.partitions]
         embedded: list[int | None] = []
         wrong_snapshot: int | None = None
-        for batch in file.iter_batches(batch_size=_BATCH_ROWS):
+        for batch in file.iter_batches(batch_size=claim.batch_rows):
             for check in checks:
                 check.add(batch)
             if ROW_ID in places:

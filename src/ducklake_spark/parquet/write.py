@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ducklake_spark.errors import DataFileError, NotNullViolation, NotSupported
+from ducklake_spark.errors import MissingDataFile, NotNullViolation, NotSupported
 from ducklake_spark.model.names import make_uuid7
 from ducklake_spark.model.written import WrittenFile
 from ducklake_spark.parquet.arrow_schema import to_arrow_schema
@@ -23,7 +23,7 @@ from ducklake_spark.parquet.statistics import (
     find_nan,
     read_column_stats,
 )
-from ducklake_spark.parquet.storage import create_file, remove_file
+from ducklake_spark.parquet.storage import create_file, file_size, remove_file, storage_error
 from ducklake_spark.plan.layout import WriteLayout
 
 _CODECS: Final = {"uncompressed": "none", "lz4_raw": "lz4"}  # as Arrow calls them
@@ -108,11 +108,20 @@ class TaskWriter:
         middle = (self._task << 10) | (next(self._sequence) & 0x3FF)
         relative = f"{folder}ducklake-{make_uuid7(self._job, middle=middle)}.parquet"
         path = f"{self.layout.directory.rstrip('/')}/{relative}"
+        self._check_wanted()
         dictionaries = self._dictionaries.choose(first)
         facts = (path, relative, self.layout, self.leaves, with_nan)
         file = OpenFile(*facts, schema=self.schema, dictionaries=dictionaries)
         self._begun.append(file)
         return file
+
+    def _check_wanted(self) -> None:
+        """Begin no file for a driver that has given up, and has removed those there were."""
+        if self._begun and file_size(self._begun[-1].path) is None:
+            raise MissingDataFile(
+                f'Cannot write to table "{self.layout.table_name}": the file '
+                f'"{self._begun[-1].path}" was removed while others were written.'
+            )
 
     def discard(self) -> None:
         """Remove all files of the task, complete or not."""
@@ -239,14 +248,20 @@ class OpenFile:
         self._nan_leaves = [leaf for leaf in leaves if leaf.column_id in with_nan]
         self._nan_counts = dict.fromkeys(with_nan, 0)
         self._footers: list[Any] = []
-        self._sink = create_file(path)
         bounded = [leaf.path for leaf in leaves if leaf.column_id not in with_nan]
         options = {
             "write_statistics": bounded,
             "use_dictionary": dictionaries,
             "metadata_collector": self._footers,
         }
-        self._writer = _open_writer(self._sink, schema, layout, options)
+        self._writer: Any = None
+        self._sink = create_file(path)
+        try:
+            self._writer = _open_writer(self._sink, schema, layout, options)
+        except OSError as error:
+            self.abandon()
+            remove_file(path)
+            raise storage_error("write", path, error) from error
 
     @property
     def size(self) -> int:
@@ -264,7 +279,7 @@ class OpenFile:
         try:
             self._writer.write_table(table, row_group_size=table.num_rows)
         except OSError as error:
-            raise DataFileError(f'Cannot write "{self.path}": {error}') from error
+            raise storage_error("write", self.path, error) from error
         self._rows += table.num_rows
 
     def close(self) -> WrittenFile:
@@ -274,7 +289,7 @@ class OpenFile:
             size = self.size
             self._sink.close()
         except OSError as error:
-            raise DataFileError(f'Cannot complete "{self.path}": {error}') from error
+            raise storage_error("write", self.path, error) from error
         footer = self._footers[0]
         stats = read_column_stats(footer, self._layout.schema, self._nan_counts)
         return WrittenFile(
@@ -288,6 +303,8 @@ class OpenFile:
 
     def abandon(self) -> None:
         """Let go of a file that will be removed."""
+        if self._writer is not None:
+            self._writer.is_open = False  # else it tries to end the file when it is collected
         try:
             self._sink.close()
         except (OSError, pa.ArrowException):

@@ -11,14 +11,15 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from ducklake_spark.limits import limits
 from ducklake_spark.model.entities import NameMapping
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.written import WrittenFile
 from ducklake_spark.parquet.add import AddPlan, describe_files
 from ducklake_spark.spark.failures import marked_errors, spark_failures
+from ducklake_spark.spark.jobs import run_job
 from ducklake_spark.spark.local import local_frame
 
-_FILES_PER_TASK: Final = 500
 _RESULT: Final = "place int, files binary"
 
 
@@ -26,7 +27,7 @@ def describe_with_spark(
     spark: SparkSession, paths: Sequence[str], plan: AddPlan
 ) -> list[WrittenFile]:
     """The files that have rows, in the order of `paths`, each footer read by a task."""
-    tasks = max(spark.sparkContext.defaultParallelism, len(paths) // _FILES_PER_TASK)
+    tasks = max(spark.sparkContext.defaultParallelism, len(paths) // limits().added_files_per_task)
     tasks = min(tasks, len(paths))
     size = -(-len(paths) // tasks)
     rows = [
@@ -36,7 +37,8 @@ def describe_with_spark(
     columns = [Column(1, "place", "int32"), Column(2, "paths", "blob")]
     work = local_frame(spark, columns, rows).repartition(tasks, "place")
     with spark_failures(f'add files to table "{plan.rules.table}"'):
-        found = work.mapInArrow(partial(_describe_task, plan), _RESULT).collect()
+        described = work.mapInArrow(partial(_describe_task, plan), _RESULT)
+        found = run_job(spark, described.collect)
     found.sort(key=lambda row: row["place"])
     return _shared(pickle.loads(row["files"]) for row in found)  # noqa: S301 - our own tasks'
 

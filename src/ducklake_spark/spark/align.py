@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from ducklake_spark.bridge.frames import rename, select
 from ducklake_spark.errors import ColumnMismatch, InvalidValue
 from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.model.schema import Column as TableColumn
@@ -16,7 +17,6 @@ from ducklake_spark.model.schema import Schema
 from ducklake_spark.model.types import DataType, DecimalType, ScalarType, format_sql_type
 from ducklake_spark.spark.carriers import carrier_type
 from ducklake_spark.spark.failures import refuse_value
-from ducklake_spark.spark.selections import rename, select
 
 _INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _FRACTIONAL = (T.FloatType, T.DoubleType, T.DecimalType)

@@ -8,14 +8,14 @@ from typing import Literal
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from ducklake_spark.bridge.frames import rename
+from ducklake_spark.limits import limits
 from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.plan.layout import SortOrder, WriteLayout
 from ducklake_spark.spark.cluster import z_order
 from ducklake_spark.spark.partitioning import partition_columns
-from ducklake_spark.spark.selections import rename
 
 WriteSize = Literal["small", "large", "unknown"]
-TASKS_PER_CORE = 8
 _ADAPTIVE = "spark.sql.adaptive.enabled"
 
 
@@ -79,7 +79,7 @@ def _divided(rows: DataFrame, keys: list[str]) -> DataFrame:
     Where Spark would make many tasks itself, it is left to put small ones together.
     """
     spark = rows.sparkSession
-    wanted = TASKS_PER_CORE * spark.sparkContext.defaultParallelism
+    wanted = limits().tasks_per_core * spark.sparkContext.defaultParallelism
     if int(spark.conf.get("spark.sql.shuffle.partitions") or wanted) >= wanted:
         return rows.repartition(*keys)
     return rows.repartition(wanted, *keys)

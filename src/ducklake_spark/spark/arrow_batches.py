@@ -20,12 +20,12 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from ducklake_spark.spark.jvm import with_settings
+from ducklake_spark.bridge.frames import with_settings
+from ducklake_spark.limits import limits
 
 _BYTES: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
 _ROWS: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNLIMITED: Final = "2147483647"
-_WITH_TEXTS: Final = 2_000  # texts would have to be of a megabyte each to make too large a batch
 _OPEN_ENDED: Final = (ArrayType, BinaryType, MapType, StructType, VariantType)
 
 
@@ -43,7 +43,9 @@ def in_plain_batches(rows: DataFrame, sent: StructType) -> DataFrame:
     settings = {_BYTES: _UNLIMITED}
     if any(map(_is_text, kinds)):
         chosen = int(conf.get(_ROWS) or 0)
-        settings[_ROWS] = str(min(chosen, _WITH_TEXTS) if chosen > 0 else _WITH_TEXTS)
+        # Texts would have to be of a megabyte each to make too large a batch.
+        most = limits().text_batch_rows
+        settings[_ROWS] = str(min(chosen, most) if chosen > 0 else most)
     return with_settings(rows, settings)
 
 

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.types import LongType, StructField, StructType
 
+from ducklake_spark.limits import limits
 from ducklake_spark.parquet.read import FileRead, read_batches
 from ducklake_spark.plan.scan import Branch
 from ducklake_spark.spark.carriers import carrier_type
@@ -55,6 +56,7 @@ def read_with_arrow(
         by_name=branch.by_name,
         time_zone=str(spark.conf.get("spark.sql.session.timeZone")),
         label=label,
+        batch_rows=limits().read_batch_rows,
     )
     source = RelationSource(label, _LISTING, constants, files, file_format="binaryfile")
     listing = build_relation(spark, source).select("path", "length", *constants.names)

@@ -16,10 +16,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
+from ducklake_spark.limits import limits
 from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.model.schema import Column
 from ducklake_spark.plan.changes import ChangedFile
-from ducklake_spark.spark.deletes import BROADCAST_DELETES, DELETE_SCHEMA
+from ducklake_spark.spark.deletes import DELETE_SCHEMA
 from ducklake_spark.spark.internal import ADDED_AT, FILE_ID, KEPT_ROW_ID, POSITION
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.relation import ListedFile, RelationSource, build_relation
@@ -103,7 +104,7 @@ def _same_row() -> SparkColumn:
 
 
 def _hinted(frame: DataFrame, positions: Positions) -> DataFrame:
-    return F.broadcast(frame) if positions.count <= BROADCAST_DELETES else frame
+    return F.broadcast(frame) if positions.count <= limits().broadcast_deletes else frame
 
 
 def deleted_positions(

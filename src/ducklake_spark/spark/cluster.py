@@ -9,6 +9,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from ducklake_spark.spark.jobs import run_job
+
 _BITS: Final = 6
 _RANGES: Final = 2**_BITS
 
@@ -23,7 +25,8 @@ def z_order(rows: DataFrame, columns: Sequence[Column]) -> Column:
     numbers = [_number(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     parts = [F.lit(i / _RANGES) for i in range(1, _RANGES)]
     found = rows.agg(*(F.percentile_approx(n, F.array(*parts), F.lit(1000)) for n in numbers))
-    bounds = [sorted(set(values or ())) for values in found.collect()[0]]
+    (medians,) = run_job(rows.sparkSession, found.collect)
+    bounds = [sorted(set(values or ())) for values in medians]
     ranges = [_range_of(number, known) for number, known in zip(numbers, bounds, strict=True)]
     z = F.lit(0).cast("long")
     for bit in range(_BITS):

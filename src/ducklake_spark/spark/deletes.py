@@ -8,7 +8,6 @@ is too large for that is joined on (file, position).
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -18,28 +17,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
+from ducklake_spark.bridge.columns import has_bit
+from ducklake_spark.bridge.frames import keep_column
+from ducklake_spark.caching import Cache, declare
+from ducklake_spark.limits import limits
 from ducklake_spark.model.entities import DataFile
 from ducklake_spark.model.schema import Column
 from ducklake_spark.parquet.hidden_rows import HiddenRows, load_hidden_rows
 from ducklake_spark.plan.scan import Branch, ScanPlan
 from ducklake_spark.spark.internal import FILE_ID, HIDDEN_FROM, POSITION
-from ducklake_spark.spark.jvm import has_bit
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.places import can_pack, pack
 from ducklake_spark.spark.relation import ListedFile, RelationSource, build_relation
-from ducklake_spark.spark.selections import keep_column
-
-# More positions than this are joined by shuffling: the hash table would not fit every executor.
-BROADCAST_DELETES: Final = 2_000_000
-
-# Above these the driver leaves delete files to Spark's tasks: positions, files, files behind a
-# network, and rows of which each has a bit.
-BITS_DELETES: Final = 2_000_000
-_BITS_FILES: Final = 256
-_BITS_REMOTE_FILES: Final = 32
-_BITS_ROWS: Final = 1 << 28
-_KEPT_BROADCASTS: Final = 16
-_KEPT_BYTES: Final = 64 * 1024 * 1024
 
 _KEY: Final = "__ducklake_deleted"
 _DELETED_FILE: Final = "__ducklake_deleted_file"
@@ -82,20 +71,15 @@ def find_bits(
     changed = [f for f in branch.files if f.delete_file or f.data_file_id in in_catalog]
     if branch.reader != "native" or not _fits(changed, len(inlined)):
         return None
-    key = (
-        spark.sparkContext.applicationId,
-        tuple(_state(file, plan.snapshot_id) for file in changed),
-        inlined,
-    )
     with _sending:
-        if key not in _sent:
+        found = _sent.get(_key(spark, changed, inlined, plan.snapshot_id))
+        if found is None:
             label = f'table "{plan.table.name}"'
             hidden = load_hidden_rows(changed, inlined, snapshot_id=plan.snapshot_id, label=label)
-            _sent[key] = _send(spark, hidden)
-        _sent.move_to_end(key)
-        found = _sent[key]
-        while len(_sent) > _KEPT_BROADCASTS or sum(b.size for b in _sent.values()) > _KEPT_BYTES:
-            _sent.popitem(last=False)  # frames that use it keep it
+            for path, snapshot_id in hidden.newest.items():
+                _newest.put(path, snapshot_id)
+            found = _send(spark, hidden)
+            _sent.put(_key(spark, changed, inlined, plan.snapshot_id), found)
     return found
 
 
@@ -109,26 +93,62 @@ _BITS: Final[dict[str, Callable[[], SparkColumn]]] = {
     "place": lambda: F.expr(f"CAST({HIDDEN_FROM} + {POSITION} AS INT)"),
     "has_none": lambda: F.col(HIDDEN_FROM).isNull(),
 }
-_sent: OrderedDict[tuple[object, ...], DeletedBits] = OrderedDict()
+_sent: Cache[tuple[object, ...], DeletedBits] = declare(
+    "deleted rows that were sent",
+    key="the Spark application; of each file with deletes its id, its rows, its delete file and up "
+    "to which snapshot that counts; the positions that the catalog holds",
+    depends_on="delete files, which are never changed, and what is in the key",
+    seen_by="process",
+    emptied="never; frames that use an entry hold on to it",
+    entries=lambda: limits().kept_broadcasts,
+    most_bytes=lambda: limits().kept_broadcast_bytes,
+    size_of=lambda bits: bits.size,
+).make()
+_newest: Cache[str, int] = declare(
+    "newest delete of a delete file",
+    key="the path of the delete file",
+    depends_on="the file, which is never changed",
+    seen_by="process",
+    emptied="never",
+    entries=lambda: limits().kept_broadcasts * limits().bits_files,
+).make()
 _sending = threading.Lock()
 
 
 def _fits(changed: Sequence[DataFile], inlined: int) -> bool:
     files = [file.delete_file for file in changed if file.delete_file is not None]
     remote = any("://" in file.path and not file.path.startswith("file:") for file in files)
+    most = limits()
     return (
-        len(files) <= (_BITS_REMOTE_FILES if remote else _BITS_FILES)
-        and sum(file.record_count for file in changed) <= _BITS_ROWS
-        and sum(file.delete_count for file in files) + inlined <= BITS_DELETES
+        len(files) <= (most.bits_remote_files if remote else most.bits_files)
+        and sum(file.record_count for file in changed) <= most.bits_rows
+        and sum(file.delete_count for file in files) + inlined <= most.bits_deletes
     )
 
 
+def _key(
+    spark: SparkSession,
+    changed: Sequence[DataFile],
+    inlined: tuple[tuple[int, int], ...],
+    snapshot_id: int,
+) -> tuple[object, ...]:
+    """What decides which rows are hidden."""
+    states = tuple(_state(file, snapshot_id) for file in changed)
+    return spark.sparkContext.applicationId, states, inlined
+
+
 def _state(file: DataFile, snapshot_id: int) -> tuple[object, ...]:
-    """What decides which rows of a file a snapshot does not see, besides those of the catalog."""
+    """What decides which rows of a file a snapshot does not see, besides those of the catalog.
+
+    The catalog need not say that a delete file has deletes of several snapshots: those of a flush
+    have them, and `partial_max` is NULL. Only the file tells; one that was not read yet may be
+    another one at each snapshot.
+    """
     delete = file.delete_file
     if delete is None:
         return file.data_file_id, file.record_count
-    until = None if delete.partial_max is None else min(delete.partial_max, snapshot_id)
+    newest = _newest.get(delete.path)
+    until = snapshot_id if newest is None else min(newest, snapshot_id)
     return file.data_file_id, file.record_count, delete.path, delete.delete_file_id < 0, until
 
 
@@ -159,7 +179,8 @@ def hide_deleted(
 
 def _anti_join(frame: DataFrame, deleted: DataFrame, branch: Branch, inlined: int) -> DataFrame:
     in_files = sum(file.delete_file.delete_count for file in branch.files if file.delete_file)
-    small = in_files + inlined <= BROADCAST_DELETES
+    # More would not fit a hash table of every executor.
+    small = in_files + inlined <= limits().broadcast_deletes
     file, position = F.col(FILE_ID), F.col(POSITION)
     if can_pack(member.data_file_id for member in branch.files):
         # One BIGINT as the key: Spark has a faster hash table for those.

@@ -22,12 +22,13 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
+from ducklake_spark.limits import limits
 from ducklake_spark.parquet.exchange import Values, deal_out, gather
 from ducklake_spark.spark.arrow_batches import in_plain_batches
 from ducklake_spark.spark.failures import marked_errors
+from ducklake_spark.spark.jobs import run_job
 
 _DEALT: Final = "task int, path string, rows binary"
-_ROWS_OF_A_TASK: Final = 50_000  # fewer are not worth starting one
 _ONE_PROCESS: Final = re.compile(r"local(\[.*\])?")
 
 Batches = Iterable[Any]
@@ -64,18 +65,22 @@ def exchange(
     Path(parent).mkdir(parents=True, exist_ok=True)
     folder = tempfile.mkdtemp(prefix="ducklake-exchange-", dir=parent)
     try:
-        deal = partial(_deal_task, tuple(keys), prepare, values_of, folder)
-        dealt = in_plain_batches(rows.mapInArrow(deal, _DEALT), rows.schema).collect()
+        chunk_bytes = limits().exchange_chunk_bytes
+        deal = partial(_deal_task, tuple(keys), prepare, values_of, folder, chunk_bytes)
+        dealing = in_plain_batches(rows.mapInArrow(deal, _DEALT), rows.schema)
+        dealt = run_job(spark, dealing.collect)
         dealt.sort(key=lambda row: row["task"])  # so that the same rows make the same files
         counted: Counter[Values] = Counter()
         for row in dealt:
             counted.update(pickle.loads(row["rows"]))  # noqa: S301 - made by our own tasks
         if not counted:
             return []
-        shares = _shares(counted, min(tasks, 1 + counted.total() // _ROWS_OF_A_TASK))
+        # Fewer rows are not worth starting a task.
+        shares = _shares(counted, min(tasks, 1 + counted.total() // limits().exchange_task_rows))
         paths = tuple(row["path"] for row in dealt)
         one_each = spark.range(0, len(shares), 1, len(shares))
-        return one_each.mapInArrow(partial(_write_task, shares, paths, write), result).collect()
+        task = partial(_write_task, shares, paths, write)
+        return run_job(spark, one_each.mapInArrow(task, result).collect)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -108,6 +113,7 @@ def _deal_task(
     prepare: Callable[[Any], Any],
     values_of: Callable[[Sequence[Any]], Values],
     folder: str,
+    chunk_bytes: int,
     batches: Batches,
 ) -> Iterator[Any]:
     """Task."""
@@ -115,7 +121,7 @@ def _deal_task(
     number, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
     path = f"{folder}/{number}-{attempt}.arrow"
     with marked_errors():
-        rows = deal_out(map(prepare, batches), keys, values_of, path)
+        rows = deal_out(map(prepare, batches), keys, values_of, path, chunk_bytes=chunk_bytes)
     if rows:
         yield pa.RecordBatch.from_arrays(
             [

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 import json
+import logging
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.errors.exceptions import captured
 from pyspark.logger import PySparkLogger
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from ducklake_spark import errors
+from ducklake_spark.bridge.errors import convert_errors, original_error
 from ducklake_spark.errors import (
     CorruptDataFile,
     DuckLakeError,
@@ -24,7 +25,6 @@ from ducklake_spark.errors import (
     MissingDataFile,
     did_you_mean,
 )
-from ducklake_spark.spark.jvm import original_error, remembered_error
 from ducklake_spark.spark.relation import find_reader
 
 _QUERY_LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -33,6 +33,7 @@ _MARKED: Final = re.compile(re.escape(_MARK) + r"(\{[^\n]*\})")
 # The state is no help to a reader, and the position is one in the text that Spark was given.
 _TRAILER: Final = re.compile(r"\s+SQLSTATE: \w{5}(; line \d+ pos \d+)?;?$")
 _CONDITION: Final = re.compile(r"\[([A-Z][A-Z_]*(?:\.[A-Z_]+)*)\]")
+_NO_FILE_SYSTEM: Final = re.compile(r'No FileSystem for scheme "?(\w+)')
 _ADVICE: Final = re.compile(r" (If necessary set \"?spark\.|Use `try_).*?$")
 
 
@@ -75,32 +76,26 @@ def spark_failures(action: str) -> Iterator[None]:
         try:
             yield
         except (PySparkException, Py4JError) as error:
+            if _is_interrupted(error):
+                raise KeyboardInterrupt from error
             raise to_ducklake_error(error, action) from error
 
 
+def _is_interrupted(error: Exception) -> bool:
+    """Whether Ctrl-C came while Py4J waited for the JVM: then it fails while it cleans up."""
+    if not isinstance(error, Py4JError) or isinstance(error, Py4JJavaError):
+        return False
+    return isinstance(error.__context__, KeyboardInterrupt)
+
+
 def translate_errors() -> None:
-    """Let a DataFrame of a lake, whoever runs it, raise the errors of this package.
-
-    PySpark turns exceptions of the JVM into its own in one function, and shows those that it does
-    not know with the JVM's whole stack. Those that the scan of a lake caused, and no others, come
-    out as what they are.
-    """
-    convert = captured.convert_exception
-    if hasattr(convert, _MARK):
-        return
-
-    @functools.wraps(convert)
-    def convert_ours(java: Any) -> Any:
-        return _scan_error(java) or convert(java)
-
-    setattr(convert_ours, _MARK, True)
-    captured.convert_exception = convert_ours  # type: ignore[assignment]
+    """Let a DataFrame of a lake, whoever runs it, raise the errors of this package."""
+    convert_errors(_scan_error)
 
 
 def _scan_error(java: Any) -> DuckLakeError | None:
+    """What a task or the JVM's reader of files says, as an error of this package."""
     text = str(java.getMessage() or "")
-    if (ours := remembered_error(text)) is not None:
-        return ours
     if marked := _MARKED.search(text):
         return _unmark(marked[1], "run the query", text)
     told = _CONDITION.match(text)
@@ -116,14 +111,21 @@ def _quiet_loggers() -> Iterator[None]:
     """Keep PySpark from printing the JVM's stack of an error that is raised and told anyway."""
     # Asked for in PySpark's way: it cannot use a plain logger that has one of these names.
     loggers = [PySparkLogger.getLogger(name) for name in _QUERY_LOGGERS]
-    before = [logger.disabled for logger in loggers]
     for logger in loggers:
-        logger.disabled = True
+        logger.addFilter(_say_nothing)
+    _quiet.depth = getattr(_quiet, "depth", 0) + 1
     try:
         yield
     finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled
+        _quiet.depth -= 1
+
+
+_quiet = threading.local()
+
+
+def _say_nothing(_: logging.LogRecord) -> bool:
+    """Let a record pass unless this very thread tells the error itself."""
+    return not getattr(_quiet, "depth", 0)
 
 
 def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
@@ -135,6 +137,8 @@ def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
     if marked := _MARKED.search(text):
         return _unmark(marked[1], action, text)
     reason = _first_line(text)
+    if unknown := _NO_FILE_SYSTEM.search(text):
+        return _no_file_system(unknown[1], action)
     state, condition = _ask(error, "getSqlState"), _condition(error, text)
     if condition.startswith("UNRESOLVED_COLUMN"):
         return _column_not_found(error, action)
@@ -147,6 +151,14 @@ def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
     if condition.startswith("FAILED_READ_FILE"):
         return _unreadable(action, reason, condition, _cause(error))
     return errors.SparkFailure(f"Cannot {action}: {reason}")
+
+
+def _no_file_system(scheme: str, action: str) -> DuckLakeError:
+    return errors.NotSupported(
+        f"Cannot {action}: this Spark has no file system for {scheme}:// paths; object stores are "
+        "not supported yet.",
+        hint="keep the data path on a local or mounted file system.",
+    )
 
 
 def _unreadable(action: str, reason: str, condition: str, cause: str) -> DuckLakeError:

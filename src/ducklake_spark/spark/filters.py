@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ducklake_spark.limits import limits
 from ducklake_spark.model.predicate import (
     And,
     Comparison,
@@ -56,7 +57,6 @@ _NEGATED: Final[Mapping[Operator, Operator]] = {
     "<": ">=",
     "<=": ">",
 }
-_MOST_NEGATED_VALUES: Final = 100
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class _Translator:
         if negated:
             if len(known) < len(values):
                 return Constant(False)
-            if len(known) > _MOST_NEGATED_VALUES:
+            if len(known) > limits().negated_values:
                 raise NotUnderstood
             return And(tuple(compare(operand.column, "<>", value) for value in known))
         if not known:

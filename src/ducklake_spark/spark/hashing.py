@@ -13,7 +13,7 @@ from typing import Final
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from ducklake_spark.spark.jvm import murmur3_with_seed_0
+from ducklake_spark.bridge.columns import murmur3_with_seed_0
 
 _MASK: Final = 0xFFFFFFFF
 _MIX_1, _MIX_2 = 0x85EBCA6B, 0xC2B2AE35

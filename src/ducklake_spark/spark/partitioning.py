@@ -9,6 +9,7 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from ducklake_spark.bridge.columns import micros_of, unscaled_value
 from ducklake_spark.model.partition import (
     Transform,
     bucket_of,
@@ -20,7 +21,6 @@ from ducklake_spark.model.temporal import DATE_INFINITY, TIMESTAMP_INFINITY
 from ducklake_spark.model.types import SIGNED_BITS, DataType, DecimalType, ScalarType
 from ducklake_spark.plan.layout import WriteLayout
 from ducklake_spark.spark.hashing import murmur3_of_bytes, murmur3_of_long
-from ducklake_spark.spark.jvm import micros_of, unscaled_value
 
 _DAY: Final = 86_400_000_000
 _HOUR: Final = 3_600_000_000

@@ -1,36 +1,29 @@
-"""Native relations: Spark's optimizer asks Python for the files, the JVM reads them.
-
-Runs on the driver. This module and `jvm` are the only ones that know Spark's internals.
-"""
+"""Native relations: Spark asks which files a filter leaves, and the JVM reads them. Driver."""
 
 from __future__ import annotations
 
-import itertools
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
-from weakref import WeakValueDictionary
 
-from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from ducklake_spark.errors import CorruptDataFile, MissingDataFile, NotSupported
+from ducklake_spark.bridge.relation import (
+    Estimate,
+    FileRow,
+    Question,
+    RelationFacts,
+    living_sources,
+    native_relation,
+    scans_of,
+)
+from ducklake_spark.errors import CorruptDataFile, InvalidInput, MissingDataFile, NotSupported
 from ducklake_spark.model.entities import DataFile
 from ducklake_spark.model.predicate import And, Constant, Predicate
-from ducklake_spark.spark.filters import FilterColumn, find_sets, parse_filters, parse_null_checks
-from ducklake_spark.spark.jvm import (
-    Jvm,
-    check_conf,
-    frame_of,
-    guarded,
-    java_type,
-    jvm_of,
-    scala_object,
-)
+from ducklake_spark.spark.filters import FilterColumn, parse_filters, parse_null_checks
 
 REQUIRED_CONF: Final = {
     "spark.sql.parquet.fieldId.read.enabled": (
@@ -53,10 +46,8 @@ _READ_OPTIONS: Final = {
     "mergeSchema": "false",
 }
 
-_FORMATS: Final = {"parquet": "ParquetFileFormat", "binaryfile": "BinaryFileFormat"}
-
+_REPORTS: Final = 16
 _SCHEME: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
-_BLOCK_SIZE: Final = 1 << 27
 
 
 class FileChooser(Protocol):
@@ -137,6 +128,7 @@ class RelationSource:
         constants: BIGINT columns whose values come with each file.
         files: all files of the relation.
         size: bytes of all files, where they are known without the files.
+        estimate: what the optimizer is told.
         choose: the files that may matter for a predicate; a subset of `files`.
         columns: what filters on columns of `schema` mean to the catalog, by name.
         file_format: which of Spark's formats reads the files.
@@ -150,6 +142,7 @@ class RelationSource:
     columns: Mapping[str, FilterColumn] = field(default_factory=dict)
     file_format: Literal["parquet", "binaryfile"] = "parquet"
     size: int | None = None
+    estimate: Estimate | None = None
 
 
 def build_relation(spark: SparkSession, source: RelationSource) -> DataFrame:
@@ -157,41 +150,27 @@ def build_relation(spark: SparkSession, source: RelationSource) -> DataFrame:
 
     No file is touched before Spark plans the query's execution.
     """
-    jvm = jvm_of(spark)
-    datasources = jvm.datasources
-    relation = datasources.HadoopFsRelation(
-        LakeFileIndex(spark, jvm, source),
-        java_type(spark, source.constants),
-        java_type(spark, source.schema),
-        jvm.none,
-        getattr(getattr(datasources, source.file_format), _FORMATS[source.file_format])(),
-        jvm.scala_map(_READ_OPTIONS),
-        spark._jsparkSession,
+    files = LakeFiles(source)
+    facts = RelationFacts(
+        label=source.label,
+        schema=source.schema,
+        constants=source.constants,
+        size=files.size,
+        file_format=source.file_format,
+        options=_READ_OPTIONS,
+        settings=tuple(REQUIRED_CONF),
+        estimate=source.estimate,
     )
-    plan = scala_object(datasources, "LogicalRelation").apply(relation, False)
-    return frame_of(spark, plan)
+    return native_relation(spark, files, facts)
 
 
 def explain_scans(frame: DataFrame) -> list[ScanReport]:
-    """Which files each scan of a query would read. Chooses them; runs nothing.
-
-    Scans inside subqueries, cached frames and adaptive plans count too.
-    """
-    jvm = jvm_of(frame.sparkSession)
-    reports: list[ScanReport] = []
-    pending = [frame._jdf.queryExecution().executedPlan()]
-    seen: set[int] = set()
-    while pending:
-        node = pending.pop()
-        if (identity := jvm.root.System.identityHashCode(node)) in seen:
-            continue
-        seen.add(identity)
-        index = _index_of(node)
-        if index is not None:
-            node.selectedPartitions()
-            reports += [index.report] if index.report is not None else []
-        pending += [*jvm.items(node.children()), *jvm.items(node.subqueries()), *_inside(node)]
-    return reports
+    """Which files each scan of a query would read. Chooses them; runs nothing."""
+    return [
+        files.reports[ordinal]
+        for files, ordinal in scans_of(frame)
+        if isinstance(files, LakeFiles) and ordinal in files.reports
+    ]
 
 
 def find_reader(text: str) -> str | None:
@@ -199,83 +178,58 @@ def find_reader(text: str) -> str | None:
 
     Spark can only complain about files that it was given.
     """
-    for index in list(_indexes.values()):
-        if any(file_uri(file.path) in text for file in index.listed):
-            return index.source.label
+    for files in living_sources():
+        if not isinstance(files, LakeFiles):
+            continue
+        if any(file_uri(file.path) in text for file in files.listed):
+            return files.source.label
     return None
 
 
-def _index_of(node: Any) -> LakeFileIndex | None:
-    if node.getClass().getSimpleName() != "FileSourceScanExec":
-        return None
-    location = node.relation().location()
-    return _indexes.get(location.hashCode()) if _is_proxy(location) else None
+class LakeFiles:
+    """The files of a relation, chosen each time that Spark plans a scan of it.
 
-
-def _is_proxy(value: Any) -> bool:
-    return isinstance(value, JavaObject) and "$Proxy" in value.getClass().getName()
-
-
-def _inside(node: Any) -> list[Any]:
-    """Plans that a node hides from `children`."""
-    match node.getClass().getSimpleName():
-        case "AdaptiveSparkPlanExec":
-            return [node.initialPlan()]
-        case "InMemoryTableScanExec":
-            return [node.relation().cachedPlan()]
-        case "SubqueryAdaptiveBroadcastExec" | "SubqueryExec" | "SubqueryBroadcastExec":
-            return [node.child()]
-        case name if name.endswith("QueryStageExec"):
-            return [node.plan()]
-        case _:
-            return []
-
-
-# The JVM gives back a handle of its proxy, not the Python object: found again by its hash code.
-_indexes: WeakValueDictionary[int, LakeFileIndex] = WeakValueDictionary()
-_ordinals = itertools.count(1)
-
-
-class LakeFileIndex:
-    """Spark's FileIndex, answered by Python.
-
-    Every method Spark may call must exist, those of java.lang.Object and those that only newer
-    Sparks have included: Py4J knows no default methods.
+    Attributes:
+        size: bytes of all files, from which Spark decides what to broadcast.
+        listed: the files that Spark was given the last time.
+        reports: what was chosen for the last questions.
     """
 
-    def __init__(self, spark: SparkSession, jvm: Jvm, source: RelationSource) -> None:
-        self.spark = spark
-        self.jvm = jvm
+    def __init__(self, source: RelationSource) -> None:
         self.source = source
-        self.report: ScanReport | None = None
-        self._ordinal = next(_ordinals) & 0x7FFFFFFF
-        _indexes[self._ordinal] = self
-        self._partition_schema = java_type(spark, source.constants)
+        self.reports: dict[int, ScanReport] = {}
         self.listed: Sequence[ListedFile] = ()
         known = source.size
-        self._size = sum(file.size for file in source.files) if known is None else known
+        self.size = sum(file.size for file in source.files) if known is None else known
 
-    @guarded
-    def listFiles(self, partition_filters: Any, data_filters: Any) -> Any:  # noqa: N802
-        """The files that the filters cannot exclude, one directory each."""
-        check_conf(self.spark, REQUIRED_CONF)
-        predicate = self._predicate(data_filters)
+    def list_files(self, question: Question) -> Sequence[FileRow]:
+        """The files that the filters cannot exclude."""
+        check_conf(question.settings)
+        predicate = self._predicate(question)
         choice = self._choose(predicate)
-        chosen = self._without_null_constants(choice.files, partition_filters)
-        self.report = self._describe(predicate, chosen, choice.excluded)
+        chosen = self._without_null_constants(choice.files, question)
+        self._note(question, self._describe(predicate, chosen, choice.excluded))
         check_files(chosen, self.source.label)
         self.listed = chosen
-        return self._directories(chosen)
+        return [(file_uri(file.path), file.size, *file.constants) for file in chosen]
 
-    def _predicate(self, data_filters: Any) -> Predicate:
+    def _note(self, question: Question, report: ScanReport) -> None:
+        self.reports[question.ordinal] = report
+        while len(self.reports) > _REPORTS:
+            self.reports.pop(next(iter(self.reports)), None)
+
+    def list_paths(self) -> Sequence[str]:
+        """All paths, for DataFrame.inputFiles()."""
+        return [file_uri(file.path) for file in self.source.files]
+
+    def _predicate(self, question: Question) -> Predicate:
         if self.source.choose is None:
             return Constant(True)
-        expression, text = self.jvm.as_one(data_filters)
         parts = parse_filters(
-            text,
+            question.filters,
             self.source.columns,
-            sets=[self.jvm.set_values(expression, path) for path in find_sets(text)],
-            time_zone=self.jvm.session_time_zone() if '"timestamp"' in text else "UTC",
+            sets=question.sets,
+            time_zone=question.time_zone,
         )
         return And(parts) if parts else Constant(True)
 
@@ -284,15 +238,14 @@ class LakeFileIndex:
         return Choice(self.source.files) if choose is None else choose(predicate)
 
     def _without_null_constants(
-        self, files: Sequence[ListedFile], partition_filters: Any
+        self, files: Sequence[ListedFile], question: Question
     ) -> Sequence[ListedFile]:
         # Spark drops filters on constants from the query and trusts this answer to be exact.
-        expression, text = self.jvm.as_one(partition_filters)
-        for name in parse_null_checks(text):
+        for name in parse_null_checks(question.constants):
             if name not in self.source.constants.names:
                 raise NotSupported(
                     f"Cannot read {self.source.label}: Spark asks to apply "
-                    f"{expression.sql()} to the list of files, which is not possible.",
+                    f"{question.constants_sql} to the list of files, which is not possible.",
                     hint="this is a fault of ducklake-spark; please report the query.",
                 )
             ordinal = self.source.constants.names.index(name)
@@ -306,76 +259,21 @@ class LakeFileIndex:
             label=self.source.label,
             predicate=predicate,
             files_total=len(self.source.files),
-            bytes_total=self._size,
+            bytes_total=self.size,
             files_chosen=len(chosen),
             bytes_chosen=sum(file.size for file in chosen),
             excluded=excluded,
         )
 
-    def _directories(self, files: Sequence[ListedFile]) -> Any:
-        return self.jvm.directories(json.dumps([_directory(file) for file in files]))
 
-    @guarded
-    def inputFiles(self) -> Any:  # noqa: N802
-        """All paths, for DataFrame.inputFiles()."""
-        paths = [file_uri(file.path) for file in self.source.files]
-        array = self.jvm.gateway.new_array(self.jvm.root.java.lang.String, len(paths))
-        for ordinal, path in enumerate(paths):
-            array[ordinal] = path
-        return array
-
-    @guarded
-    def rootPaths(self) -> Any:  # noqa: N802
-        """None: nothing is ever listed below a root."""
-        return self.jvm.nil
-
-    def refresh(self) -> None:
-        """Nothing to do: a relation shows its snapshot for ever."""
-
-    def sizeInBytes(self) -> int:  # noqa: N802
-        """Bytes of all files, from which Spark decides what to broadcast."""
-        return self._size
-
-    def partitionSchema(self) -> Any:  # noqa: N802
-        """The constants of a file."""
-        return self._partition_schema
-
-    def isTimeTravel(self) -> bool:  # noqa: N802
-        """Asked by newer Sparks; names the scan node only."""
-        return False
-
-    def metadataOpsTimeNs(self) -> Any:  # noqa: N802
-        """A metric that is not kept."""
-        return self.jvm.none
-
-    def strictFileListing(self) -> bool:  # noqa: N802
-        """Asked by newer Sparks: the list is always exact."""
-        return True
-
-    def hashCode(self) -> int:  # noqa: N802
-        """Of java.lang.Object."""
-        return self._ordinal
-
-    def equals(self, other: Any) -> bool:
-        """Of java.lang.Object."""
-        return _is_proxy(other) and bool(other.hashCode() == self._ordinal)
-
-    def toString(self) -> str:  # noqa: N802
-        """Shown as the location in EXPLAIN."""
-        return f"DuckLake {self.source.label}"
-
-    class Java:
-        """What Py4J makes of this class in the JVM."""
-
-        implements = ("org.apache.spark.sql.execution.datasources.FileIndex",)
-
-
-def _directory(file: ListedFile) -> dict[str, Any]:
-    status = {"path": file_uri(file.path), "length": file.size, "blocksize": _BLOCK_SIZE}
-    return {
-        "values": {"values": list(file.constants)},
-        "files": [{"fileStatus": status, "metadata": {}}],
-    }
+def check_conf(settings: Mapping[str, str]) -> None:
+    """Raise when a session setting that the scan depends on is off."""
+    for key, reason in REQUIRED_CONF.items():
+        if settings.get(key, "").lower() != "true":
+            raise InvalidInput(
+                f"Cannot read the lake: {key} is off in this Spark session, and {reason}.",
+                hint=f'spark.conf.set("{key}", "true")',
+            )
 
 
 def local_path(path: str) -> Path | None:

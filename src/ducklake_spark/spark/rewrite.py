@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ducklake_spark.errors import ColumnNotFound, DuckLakeError
+from ducklake_spark.limits import limits
 from ducklake_spark.parquet.rewrite import (
     ROW_ID,
     SNAPSHOT_ID,
@@ -29,6 +30,8 @@ from ducklake_spark.parquet.rewrite import (
 )
 from ducklake_spark.parquet.storage import remove_file
 from ducklake_spark.spark.failures import spark_failures
+from ducklake_spark.spark.jobs import JobTag, run_job
+from ducklake_spark.spark.line import is_closed
 from ducklake_spark.spark.scan import scan
 from ducklake_spark.spark.write import remove_leftovers, write_files
 
@@ -37,7 +40,6 @@ Progress = Callable[[int, int], None]
 """Told how many of how many groups are done."""
 
 _RESULT: Final = "number long, outcome binary"
-_GROUPS_PER_JOB: Final = 16
 _LEAST_WIDTH: Final = 2
 
 
@@ -46,33 +48,37 @@ def rewrite_groups(
 ) -> list[Outcome]:
     """Write each group as a new file. What fails is an error in the place of its outcome."""
     width = _width(spark)
-    size = min(_GROUPS_PER_JOB, max(1, len(groups) // (4 * width)))
+    size = min(limits().groups_per_job, max(1, len(groups) // (4 * width)))
     if any(group.layout.is_ordered for group in groups):
         size = 1
     jobs = [range(start, min(start + size, len(groups))) for start in range(0, len(groups), size)]
     outcomes: list[Outcome | None] = [None] * len(groups)
     run = partial(_run_job, spark, groups)
-    pool = ThreadPoolExecutor(max_workers=width, thread_name_prefix="ducklake-rewrite")
+    tag = JobTag(spark)
+    pool = ThreadPoolExecutor(width, "ducklake-rewrite", initializer=tag.mark_thread)
+    futures: list[Future[dict[int, Outcome]]] = []
     try:
-        futures: dict[Future[dict[int, Outcome]], None] = {
-            pool.submit(run, job): None for job in jobs
-        }
+        for job in jobs:
+            futures.append(pool.submit(run, job))  # noqa: PERF401 - known as far as it came
         for done in as_completed(futures):
             for number, outcome in done.result().items():
                 outcomes[number] = outcome
             if progress is not None:
                 progress(sum(outcome is not None for outcome in outcomes), len(groups))
     except BaseException:
-        _give_up(pool, outcomes)
+        pool.shutdown(wait=False, cancel_futures=True)
+        _give_up(tag, futures)
         raise
     pool.shutdown()
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-def _give_up(pool: ThreadPoolExecutor, outcomes: Sequence[Outcome | None]) -> None:
-    """Start nothing more, wait for what runs, and leave no file."""
-    pool.shutdown(wait=True, cancel_futures=True)
-    discard_outcomes(outcome for outcome in outcomes if outcome is not None)
+def _give_up(tag: JobTag, futures: Sequence[Future[dict[int, Outcome]]]) -> None:
+    """End what runs, and leave no file."""
+    tag.cancel(lambda seconds: not wait(futures, seconds).not_done)
+    for future in futures:
+        if future.done() and not future.cancelled() and future.exception() is None:
+            discard_outcomes(future.result().values())
 
 
 def discard_outcomes(outcomes: Iterable[Outcome]) -> None:
@@ -98,7 +104,7 @@ def _run_job(
         with spark_failures(f"rewrite files of {members[0].label}"):
             rows = spark.range(0, len(members), 1, numPartitions=len(members))
             task = partial(_rewrite_task, members, job_id)
-            found = rows.mapInArrow(task, _RESULT).collect()
+            found = run_job(spark, rows.mapInArrow(task, _RESULT).collect)
         outcomes = {row["number"]: pickle.loads(row["outcome"]) for row in found}  # noqa: S301 - made by our own tasks
     except DuckLakeError as error:
         for directory in {member.layout.directory for member in members}:
@@ -146,6 +152,8 @@ def _rewrite_task(
             outcome: Outcome
             try:
                 outcome = rewrite_group(groups[number], job_id, task_id=attempt)
+                if is_closed():
+                    discard_outcomes([outcome])
             except DuckLakeError as error:
                 outcome = error
             yield pa.RecordBatch.from_arrays(

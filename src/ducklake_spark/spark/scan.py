@@ -14,6 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
+from ducklake_spark.bridge.columns import known_not_null
+from ducklake_spark.bridge.frames import keep_column, select
+from ducklake_spark.bridge.relation import Estimate
+from ducklake_spark.caching import Cache, declare
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.model.entities import DataFile
 from ducklake_spark.model.literals import parse_text
@@ -41,7 +45,6 @@ from ducklake_spark.spark.internal import (
     SNAPSHOT_FIELD,
     VIRTUAL_TYPES,
 )
-from ducklake_spark.spark.jvm import known_not_null
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.relation import (
     Choice,
@@ -51,7 +54,6 @@ from ducklake_spark.spark.relation import (
     RelationSource,
     build_relation,
 )
-from ducklake_spark.spark.selections import keep_column, select
 from ducklake_spark.spark.storage import (
     FIELD_ID,
     adapt,
@@ -105,19 +107,28 @@ def _check_virtual(names: Sequence[str]) -> None:
             raise InvalidInput(f'There is no virtual column "{name}".', hint=f"there are {known}.")
 
 
+_CHOSEN: Final = declare(
+    "chosen files",
+    key="the predicate that Spark pushes down",
+    depends_on="the files of one frame at its snapshot, and their statistics",
+    seen_by="statement",
+    emptied="with the frame",
+    entries=16,
+)
+
 _Chosen = tuple[Mapping[int, DataFile], Mapping[str, int]]
 
 
 def _remembering(choose: FileChooser) -> Callable[[Predicate], _Chosen]:
     """Ask once for a predicate, of which each branch is asked: files by id, and exclusions."""
+    kept: Cache[Predicate, _Chosen] = _CHOSEN.make()
 
-    @functools.lru_cache(maxsize=16)
     def chosen(predicate: Predicate) -> _Chosen:
         files = {file.data_file_id: file for file in choose(predicate)}
         excluded = getattr(getattr(choose, "last", None), "excluded", {})
         return files, dict(excluded)
 
-    return chosen
+    return lambda predicate: kept.find(predicate, lambda: chosen(predicate))
 
 
 class _Context:
@@ -182,6 +193,9 @@ class _Context:
                 schema=StructType(fields),
                 constants=_CONSTANTS if bits is None else _WITH_BITS,
                 columns=filter_columns(branch),
+                estimate=Estimate(
+                    f"{self.plan.table.name} (snapshot {self.plan.snapshot_id})", _rows(branch)
+                ),
                 **self._files(branch, bits),
             ),
         )
@@ -274,6 +288,13 @@ class _Context:
                 return F.when(F.col(FILE_ID) < 0, F.col(ROW_ID)).otherwise(self._virtual("rowid"))
             case _:
                 return F.col(_fact(name))
+
+
+def _rows(branch: Branch) -> int | None:
+    if isinstance(branch.files, Listing):
+        return None
+    deleted = sum(file.delete_file.delete_count for file in branch.files if file.delete_file)
+    return max(sum(file.record_count for file in branch.files) - deleted, 0)
 
 
 def _position() -> SparkColumn:

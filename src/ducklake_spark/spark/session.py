@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from pathlib import Path
 from typing import Final
+from zoneinfo import available_timezones
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
+from ducklake_spark.bridge.half import is_spark_running
 from ducklake_spark.spark.failures import translate_errors
+from ducklake_spark.spark.java import without_java
 
 # Columns are found in files by their ids, not by their names: a renamed column keeps its data.
 REQUIRED_CONF: Final = {
@@ -21,20 +27,59 @@ _LOCAL_CONF: Final = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.sql.shuffle.partitions": "8",
-    "spark.sql.session.timeZone": "UTC",
     "spark.driver.memory": "4g",
 }
+
+_TIME_ZONE: Final = "spark.sql.session.timeZone"
+_starting = threading.Lock()
 
 
 def find_session() -> tuple[SparkSession, bool]:
     """The active session, or a new local one; and whether it was started here."""
+    with _starting:
+        running = running_session()
+        if running is not None:
+            return running, False
+        builder = SparkSession.builder.appName("ducklake-spark").master("local[*]")
+        for key, value in _LOCAL_CONF.items():
+            builder = builder.config(key, value)
+        # Said, so that a time means the same before Spark is started and after.
+        if (zone := _machine_zone()) is not None:
+            builder = builder.config(_TIME_ZONE, zone)
+        return _start(builder), True
+
+
+def _start(builder: SparkSession.Builder) -> SparkSession:
+    try:
+        return builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        raise without_java() from error
+
+
+def time_zone_of(spark: SparkSession) -> str:
+    """The name of the session's time zone."""
+    return str(spark.conf.get(_TIME_ZONE))
+
+
+def _machine_zone() -> str | None:
+    """The name of the machine's time zone where it can be told; else Java finds it by itself."""
+    named = os.environ.get("TZ")
+    if named is None:
+        named = str(Path("/etc/localtime").resolve()).partition("/zoneinfo/")[2]
+    return named if named in available_timezones() else None
+
+
+def running_session() -> SparkSession | None:
+    """The active session, or the default one, which other threads than its own do not call active.
+
+    Starts nothing.
+    """
     active = SparkSession.getActiveSession()
-    if active is not None:
-        return active, False
-    builder = SparkSession.builder.appName("ducklake-spark").master("local[*]")
-    for key, value in _LOCAL_CONF.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate(), True
+    if active is not None or not is_spark_running():
+        return active
+    return SparkSession.builder.getOrCreate()
 
 
 def prepare_session(spark: SparkSession) -> SparkSession:

@@ -17,7 +17,7 @@ from ducklake_spark.model.schema import Schema
 from ducklake_spark.model.types import DataType, format_sql_type, parse_sql_type
 from ducklake_spark.spark.carriers import carrier_type, from_spark_type
 
-_KEY: Final = "ducklake.type"
+TYPE_TAG: Final = "ducklake.type"
 
 
 def tag_types(df: DataFrame, schema: Schema) -> DataFrame:
@@ -32,7 +32,7 @@ def tag_types(df: DataFrame, schema: Schema) -> DataFrame:
     quoted = {name: F.col(quote_for_spark(name)) for name in df.columns}
     return df.select(
         *(
-            column.alias(name, metadata={_KEY: tags[name]}) if name in tags else column
+            column.alias(name, metadata={TYPE_TAG: tags[name]}) if name in tags else column
             for name, column in quoted.items()
         )
     )
@@ -44,7 +44,7 @@ def type_of_field(field: T.StructField) -> DataType:
     Raises:
         NotSupported: the Spark type has no counterpart in a lake.
     """
-    tag = (field.metadata or {}).get(_KEY)
+    tag = (field.metadata or {}).get(TYPE_TAG)
     if tag is not None:
         tagged = parse_sql_type(tag)
         if carrier_type(tagged) == field.dataType:

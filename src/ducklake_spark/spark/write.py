@@ -10,21 +10,22 @@ from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
 from pyspark import TaskContext
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType
 
+from ducklake_spark.bridge.columns import unscaled_value
+from ducklake_spark.bridge.context import check_file_system
+from ducklake_spark.bridge.frames import expected_size, select
 from ducklake_spark.errors import DuckLakeError
+from ducklake_spark.limits import limits
 from ducklake_spark.model.written import WrittenFile
 from ducklake_spark.parquet.partitioned import Folders, write_partitions
 from ducklake_spark.parquet.storage import list_files, remove_file
 from ducklake_spark.parquet.write import is_of_job, write_batches
 from ducklake_spark.plan.layout import WriteLayout
 from ducklake_spark.spark.arrange import (
-    TASKS_PER_CORE,
     Arranged,
     WriteSize,
     arrange,
@@ -33,15 +34,16 @@ from ducklake_spark.spark.arrange import (
 from ducklake_spark.spark.arrow_batches import in_plain_batches
 from ducklake_spark.spark.exchange import exchange, shares_a_disk
 from ducklake_spark.spark.failures import marked_errors, spark_failures
-from ducklake_spark.spark.jvm import unscaled_value
-from ducklake_spark.spark.selections import select
+from ducklake_spark.spark.jobs import run_job
+from ducklake_spark.spark.line import whole_input
 
 Decimals = dict[int, tuple[int, int]]
 """Precision and scale of the columns that travel as integers, by position."""
 
-SMALL_WRITE_BYTES: Final = 32 * 1024 * 1024
 _NO_IDEA: Final = 2**60  # what Spark says of data that it knows nothing about is above this
 _RESULT: Final = "task int, sequence int, outcome binary"
+_QUIET_LOOKS: Final = 3
+_REMOVAL_SECONDS: Final = 10
 
 WriteTask = Callable[[Iterator[Any], tuple[int, ...], int], Iterable[Any]]
 """What a task does with its batches, given where the keys are and its own number. Task."""
@@ -58,9 +60,11 @@ def write_files(
     `one_task` one task writes whatever there is. Rows that were `selected` among others are fewer
     than the optimizer expects. When it fails, no file is left.
     """
-    job_id = secrets.token_hex(6)
+    job_id, action = secrets.token_hex(6), f'write to table "{layout.table_name}"'
+    with spark_failures(action):
+        check_file_system(df.sparkSession, layout.directory)
     try:
-        with spark_failures(f'write to table "{layout.table_name}"'):
+        with spark_failures(action):
             size = "small" if one_task else _write_size(df, layout, selected=selected)
             found = _run(df, layout, size, partial(_write_task, layout, job_id))
     except BaseException:
@@ -93,7 +97,8 @@ def _run_arranged(arranged: Arranged, size: WriteSize, write: WriteTask) -> list
     scale = partial(_scaled, decimals)
     task = partial(_task, write, arranged.keys)
     written = rows.mapInArrow(lambda batches: task(map(scale, batches)), _RESULT)
-    return (written if size == "small" else in_plain_batches(written, rows.schema)).collect()
+    batched = written if size == "small" else in_plain_batches(written, rows.schema)
+    return run_job(rows.sparkSession, batched.collect)
 
 
 def _is_exchanged(df: DataFrame, layout: WriteLayout, size: WriteSize) -> bool:
@@ -116,7 +121,7 @@ def _run_exchange(df: DataFrame, layout: WriteLayout, write: WriteTask) -> list[
         values_of=Folders(layout).values,
         write=partial(_task, write, keyed.keys),
         result=_RESULT,
-        tasks=TASKS_PER_CORE * spark.sparkContext.defaultParallelism,
+        tasks=limits().tasks_per_core * spark.sparkContext.defaultParallelism,
     )
 
 
@@ -124,7 +129,7 @@ def _write_size(df: DataFrame, layout: WriteLayout, *, selected: bool) -> WriteS
     if layout.one_file_per_task:
         return "large"
     size = _expected_size(df)
-    if size is not None and size < SMALL_WRITE_BYTES:
+    if size is not None and size < limits().small_write_bytes:
         return "small"
     return "unknown" if size is None or selected else "large"
 
@@ -188,7 +193,7 @@ def _task(write: WriteTask, keys: tuple[int, ...], batches: Iterable[Any]) -> It
     context = TaskContext.get()
     partition, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
     with marked_errors():
-        for sequence, outcome in enumerate(write(iter(batches), keys, attempt)):
+        for sequence, outcome in enumerate(write(whole_input(batches), keys, attempt)):
             yield pa.RecordBatch.from_arrays(
                 [
                     pa.array([partition], pa.int32()),
@@ -211,28 +216,29 @@ def _write_task(
 def is_small(df: DataFrame) -> bool:
     """Whether the optimizer expects so few bytes that one file holds them well."""
     size = _expected_size(df)
-    return size is not None and size < SMALL_WRITE_BYTES
+    return size is not None and size < limits().small_write_bytes
 
 
 def _expected_size(df: DataFrame) -> int | None:
     """The bytes that the optimizer expects; None when it has no idea."""
-    try:
-        plan = df._jdf.queryExecution().optimizedPlan()
-        size = int(str(plan.stats().sizeInBytes()))
-    except (PySparkException, Py4JError):  # no JVM gateway, or a plan that fails when it is run
-        return None
-    return size if size < _NO_IDEA else None
+    size = expected_size(df)
+    return size if size is not None and size < _NO_IDEA else None
 
 
 def remove_leftovers(directory: str, job_id: str) -> None:
-    """Remove what tasks left that were killed, or that write on for a moment after a failure."""
-    for _ in range(5):
+    """Remove what a job has written of which no task runs any more.
+
+    A Python that served a task may go on for a moment with the rows that it has been sent, so the
+    removal is over only when nothing has come for a while. It begins no file where one of its own
+    is gone.
+    """
+    quiet, deadline = 0, time.monotonic() + _REMOVAL_SECONDS
+    while quiet < _QUIET_LOOKS and time.monotonic() < deadline:
         try:
             left = [file.path for file in list_files(directory) if is_of_job(file.path, job_id)]
             for path in left:
                 remove_file(path)
         except DuckLakeError:
             return  # the failure of the write is the error to show; orphans can be found later
+        quiet = 0 if left else quiet + 1
         time.sleep(0.1)
-        if not left:
-            return

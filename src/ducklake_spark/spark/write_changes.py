@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ducklake_spark.bridge.frames import select
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.written import WrittenFile
 from ducklake_spark.parquet.changed_rows import (
@@ -25,7 +26,6 @@ from ducklake_spark.parquet.changed_rows import (
 from ducklake_spark.plan.layout import WriteLayout
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.internal import FILE_ID, KEPT_ROW_ID, POSITION, WRITTEN
-from ducklake_spark.spark.selections import select
 from ducklake_spark.spark.write import partition_place, remove_leftovers, write_selected
 
 _FACTS: Final = (

@@ -16,6 +16,8 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ducklake_spark.bridge.frames import keep_column, select
+from ducklake_spark.limits import limits
 from ducklake_spark.model.schema import Column
 from ducklake_spark.parquet.delete_files import (
     DeletedRows,
@@ -26,18 +28,16 @@ from ducklake_spark.parquet.delete_files import (
 )
 from ducklake_spark.spark.failures import marked_errors, spark_failures
 from ducklake_spark.spark.internal import FILE_ID, POSITION
+from ducklake_spark.spark.jobs import run_job
+from ducklake_spark.spark.line import whole_input
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.places import can_pack, pack, unpack
-from ducklake_spark.spark.selections import keep_column, select
 from ducklake_spark.spark.write import remove_leftovers
 
 _FACTS: Final = "__ducklake_facts"
 _RESULT: Final = "task int, sequence int, deleted binary"
 _PLACE: Final = "__ducklake_place"
-_NUMBERED_ROWS: Final = 1 << 24  # 128 MB of numbers if all of them go
 _PAGE_ROWS: Final = 32_768
-_DRIVER_FILES: Final = 1_000
-_DRIVER_ROWS: Final = 1 << 28
 
 
 # Spark's pages count from one.
@@ -64,7 +64,7 @@ def write_delete_files(
         files: all data files of which rows may be among them.
         layout: where and how to write.
     """
-    job_id = secrets.token_hex(6)
+    spark, job_id = identities.sparkSession, secrets.token_hex(6)
     action = f'delete from table "{layout.table_name}"'
     if not layout.unique and fits_driver(files):
         with spark_failures(action):
@@ -77,7 +77,7 @@ def write_delete_files(
     try:
         with spark_failures(action):
             write = partial(_delete_task, layout, job_id)
-            found = grouped.mapInArrow(write, _RESULT).collect()
+            found = run_job(spark, grouped.mapInArrow(write, _RESULT).collect)
     except BaseException:
         remove_leftovers(layout.directory, job_id)
         raise
@@ -102,14 +102,15 @@ def _in_order(outcomes: Iterable[DeletedRows]) -> list[DeletedRows]:
 def fits_driver(files: Sequence[FileFacts]) -> bool:
     """Whether the driver can hold a bit for each row, and write a delete file for each file."""
     rows = sum(file.record_count for file in files)
-    return len(files) <= _DRIVER_FILES and rows <= _DRIVER_ROWS
+    return len(files) <= limits().driver_files and rows <= limits().driver_rows
 
 
 def _collect_positions(identities: DataFrame, files: Sequence[FileFacts]) -> dict[int | None, Any]:
     """The positions of each file, in order."""
-    few = sum(file.record_count for file in files) <= _NUMBERED_ROWS
+    few = sum(file.record_count for file in files) <= limits().numbered_rows
     if few and can_pack(file.data_file_id for file in files):
-        return unpack(select(identities, _PLACE, _place).toArrow().column(0).combine_chunks())
+        places = run_job(identities.sparkSession, select(identities, _PLACE, _place).toArrow)
+        return unpack(places.column(0).combine_chunks())
     return _collect_pages(identities)
 
 
@@ -125,7 +126,7 @@ def _collect_pages(identities: DataFrame) -> dict[int | None, Any]:
     """
     spark = identities.sparkSession
     number, bits = (keep_column(spark, name, make) for name, make in _PAGES.items())
-    pages = identities.groupBy(FILE_ID, number).agg(bits).collect()
+    pages = run_job(spark, identities.groupBy(FILE_ID, number).agg(bits).collect)
     found: dict[int | None, list[Any]] = defaultdict(list)
     for page in sorted(pages, key=lambda row: int(row["page"])):
         first = (int(page["page"]) - 1) * _PAGE_ROWS
@@ -148,7 +149,7 @@ def _delete_task(layout: DeleteLayout, job_id: str, batches: Iterable[Any]) -> I
     context = TaskContext.get()
     partition, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
     with marked_errors():
-        outcomes = write_deletes(iter(batches), layout, job_id, task_id=attempt)
+        outcomes = write_deletes(whole_input(batches), layout, job_id, task_id=attempt)
         for sequence, outcome in enumerate(outcomes):
             yield pa.RecordBatch.from_arrays(
                 [

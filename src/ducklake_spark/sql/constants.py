@@ -205,9 +205,9 @@ def _date(value: Any) -> dt.date:
 
 def _timestamp(value: Any) -> dt.datetime:
     moment = _moment(value)
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(dt.timezone.utc).replace(tzinfo=None)
-    return moment
+    if moment.tzinfo is not None and isinstance(value, dt.datetime):
+        raise NotPlain  # it is one of the session's zone
+    return moment.replace(tzinfo=None)  # as DuckDB, which overlooks the zone in a text
 
 
 def _timestamptz(value: Any) -> dt.datetime:

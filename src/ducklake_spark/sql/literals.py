@@ -156,6 +156,11 @@ def _moment(text: str, name: str, tree: exp.Expr) -> Any:
 
 
 def _timestamp(text: str) -> dt.datetime:
+    """As in DuckDB, a TIMESTAMP has what the clock shows; an offset in its text is left out."""
+    return _timestamptz(text).replace(tzinfo=None)
+
+
+def _timestamptz(text: str) -> dt.datetime:
     return dt.datetime.fromisoformat(_padded(text))
 
 
@@ -175,7 +180,7 @@ _MOMENTS: dict[str, Callable[[str], Any]] = {
     "TIMESTAMPNTZ": _timestamp,
     "TIMESTAMP_S": _timestamp,
     "TIMESTAMP_MS": _timestamp,
-    "TIMESTAMPTZ": _timestamp,
+    "TIMESTAMPTZ": _timestamptz,
 }
 
 

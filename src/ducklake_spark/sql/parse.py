@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Final, Literal, TypeVar
 
 from sqlglot import exp, parser
@@ -11,6 +10,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from ducklake_spark.caching import remembered
 from ducklake_spark.errors import NotSupported, SqlSyntaxError, did_you_mean
 from ducklake_spark.sql import statements as st
 from ducklake_spark.sql.dialect import DuckLake, LakeSpark
@@ -38,7 +38,7 @@ def parse(text: str, dialect: Literal["duckdb", "spark"] = "duckdb") -> list[st.
     return [_parse_one(tokens, text, reading) for tokens in _split(text, reading)]
 
 
-@lru_cache(maxsize=1)
+@remembered("check of the parser", entries=1, depends_on="how sqlglot is installed")
 def _check_parser() -> None:
     if not str(parser.__file__).endswith(".py"):
         raise NotSupported(

@@ -98,12 +98,16 @@ class PartitionKey:
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """A key of SORTED BY. `text` is the expression in DuckDB's SQL, as the catalog stores it."""
+    """A key of SORTED BY. `text` is the expression in DuckDB's SQL, as the catalog stores it.
+
+    `places_nulls` is whether it says where NULLs go.
+    """
 
     expression: exp.Expr
     text: str
     descending: bool = False
     nulls_first: bool = False
+    places_nulls: bool = False
 
 
 @dataclass(frozen=True, slots=True)

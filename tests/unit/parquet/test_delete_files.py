@@ -84,8 +84,8 @@ def test_a_file_of_the_transaction_gets_a_delete_file_however_few_go(tmp_path):
 
 
 def test_a_file_without_rows_left_is_ended(tmp_path):
-    facts = FileFacts(3, "/d/a.parquet", 4, hidden=2)
-    (outcome,) = deleted(tmp_path, (facts, [0, 3]))
+    facts = FileFacts(3, "/d/a.parquet", 2)
+    (outcome,) = deleted(tmp_path, (facts, [0, 1]))
     assert (outcome.ended, outcome.written, outcome.positions) == (True, None, ())
 
 
@@ -103,18 +103,18 @@ def test_earlier_deletes_keep_their_snapshots(tmp_path):
     known = as_delete_file(first.written)
     known = type(known)(**{**{f: getattr(known, f) for f in known.__slots__}, "delete_file_id": 7,
                            "begin_snapshot": 4})  # fmt: skip
-    facts = FileFacts(3, "/d/a.parquet", 100, 0, known)
+    facts = FileFacts(3, "/d/a.parquet", 100, known)
     (second,) = deleted(tmp_path, (facts, [5, 15]))
     assert positions_in(second.written) == [(5, 9), (10, 4), (15, 9), (20, 4)]
     assert (second.written.begin_snapshot, second.written.partial_max) == (4, 9)
-    again = FileFacts(3, "/d/a.parquet", 100, 0, as_delete_file(second.written))
+    again = FileFacts(3, "/d/a.parquet", 100, as_delete_file(second.written))
     (third,) = deleted(tmp_path, (again, [6]))
     assert positions_in(third.written) == [(5, 9), (6, 9), (10, 4), (15, 9), (20, 4)]
 
 
 def test_deletes_of_one_transaction_have_no_snapshots(tmp_path):
     (first,) = deleted(tmp_path, (FileFacts(3, "/d/a.parquet", 100), [10]))
-    facts = FileFacts(3, "/d/a.parquet", 100, 0, as_delete_file(first.written))
+    facts = FileFacts(3, "/d/a.parquet", 100, as_delete_file(first.written))
     (second,) = deleted(tmp_path, (facts, [5]))
     assert positions_in(second.written) == [(5,), (10,)]
 

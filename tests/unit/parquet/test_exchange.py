@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ducklake_spark.errors import DataFileError
-from ducklake_spark.parquet import exchange
 from ducklake_spark.parquet.exchange import deal_out, gather
 
 
@@ -27,6 +26,8 @@ def batches_of(*columns, rows: int = 3):
     table = pa.table([*columns, pa.array(range(length))], names=[*"abcdef"[: len(columns)], "n"])
     return table.to_batches(max_chunksize=rows)
 
+
+CHUNK = 32 * 1024 * 1024
 
 KEYS = {
     "text": pa.array(["b", None, "a", "b", "", "a", None]),
@@ -43,10 +44,9 @@ KEYS = {
 
 @pytest.mark.parametrize("kind", KEYS)
 @pytest.mark.parametrize("chunk", [1, 60, 10_000])
-def test_every_row_comes_back_once_by_partition(tmp_path, kind, chunk, monkeypatch):
-    monkeypatch.setattr(exchange, "CHUNK_BYTES", chunk)
+def test_every_row_comes_back_once_by_partition(tmp_path, kind, chunk):
     path = str(tmp_path / "a.arrow")
-    rows = deal_out(batches_of(KEYS[kind]), (0,), texts, path)
+    rows = deal_out(batches_of(KEYS[kind]), (0,), texts, path, chunk_bytes=chunk)
     assert rows == Counter(texts([value]) for value in KEYS[kind])
     found = list(gather([path], list(rows)))
     assert sorted(n for piece in found for n in piece.column("n").to_pylist()) == list(range(7))
@@ -58,7 +58,7 @@ def test_every_row_comes_back_once_by_partition(tmp_path, kind, chunk, monkeypat
 def test_rows_of_a_partition_keep_the_order_of_tasks_and_rows(tmp_path):
     paths = [str(tmp_path / f"{number}.arrow") for number in range(3)]
     for path in paths:
-        deal_out(batches_of(pa.array(["x", "y"] * 5)), (0,), texts, path)
+        deal_out(batches_of(pa.array(["x", "y"] * 5)), (0,), texts, path, chunk_bytes=CHUNK)
     found = pa.Table.from_batches(gather(paths, [("y",)]))
     assert found.column("a").to_pylist() == ["y"] * 15
     assert found.column("n").to_pylist() == [1, 3, 5, 7, 9] * 3
@@ -69,7 +69,7 @@ def test_rows_of_a_partition_keep_the_order_of_tasks_and_rows(tmp_path):
 def test_several_keys_divide_as_their_values_do(tmp_path_factory, rows):
     path = str(tmp_path_factory.mktemp("exchange") / "a.arrow")
     columns = [pa.array(values, pa.int32()) for values in zip(*rows, strict=True)]
-    counted = deal_out(batches_of(*columns), (0, 1, 2, 3), texts, path)
+    counted = deal_out(batches_of(*columns), (0, 1, 2, 3), texts, path, chunk_bytes=CHUNK)
     as_texts = [tuple(None if v is None else str(v) for v in row) for row in rows]
     assert counted == Counter(as_texts)
     for values in counted:
@@ -79,11 +79,17 @@ def test_several_keys_divide_as_their_values_do(tmp_path_factory, rows):
 
 def test_no_rows_make_no_file(tmp_path):
     empty = pa.record_batch([pa.array([], pa.string())], names=["a"])
-    assert deal_out([empty], (0,), texts, str(tmp_path / "a.arrow")) == {}
-    assert deal_out([], (0,), texts, str(tmp_path / "a.arrow")) == {}
+    assert deal_out([empty], (0,), texts, str(tmp_path / "a.arrow"), chunk_bytes=CHUNK) == {}
+    assert deal_out([], (0,), texts, str(tmp_path / "a.arrow"), chunk_bytes=CHUNK) == {}
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_or_missing_disk_is_told(tmp_path):
     with pytest.raises(DataFileError, match=r"hand over rows.*missing"):
-        deal_out(batches_of(KEYS["text"]), (0,), texts, str(tmp_path / "missing" / "a.arrow"))
+        deal_out(
+            batches_of(KEYS["text"]),
+            (0,),
+            texts,
+            str(tmp_path / "missing" / "a.arrow"),
+            chunk_bytes=CHUNK,
+        )

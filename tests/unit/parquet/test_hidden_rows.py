@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 
 from ducklake_spark.errors import CorruptDataFile
 from ducklake_spark.model.entities import DataFile, DeleteFile
-from ducklake_spark.parquet.hidden_rows import HiddenRows, load_hidden_rows
+from ducklake_spark.parquet.hidden_rows import (
+    HiddenRows,
+    load_hidden_rows,
+    load_visible_positions,
+)
 from ducklake_spark.parquet.positions import write_deletes
 
 
@@ -50,9 +54,25 @@ def test_delete_files_and_the_catalog_hide_rows(tmp_path):
     assert hidden(files, inlined, snapshot_id=3) == {(1, 0), (1, 6), (3, 0), (3, 1), (4, 4)}
 
 
+def test_rows_that_nothing_hides_are_visible(tmp_path):
+    files = [
+        a_file(1, 13, a_delete(tmp_path, {0: 2, 12: 5})),
+        a_file(2, 2),
+        a_file(3, 3, a_delete(tmp_path, {0: 2, 1: 3, 2: 4})),
+        a_file(4, 5),
+    ]
+    found = load_visible_positions(files, [(1, 6), (4, 4)], snapshot_id=3, label="t")
+    assert {key: value.to_pylist() for key, value in found.items()} == {
+        1: [1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12],
+        2: [0, 1],
+        3: [2],
+        4: [0, 1, 2, 3],
+    }
+
+
 def test_files_without_deletes_have_no_bits():
     found = load_hidden_rows([a_file(1, 13), a_file(2, 5)], [], snapshot_id=9, label="t")
-    assert found == HiddenRows({}, b"")
+    assert found == HiddenRows({}, b"", {})
 
 
 def test_the_deletes_of_an_open_transaction_are_of_a_snapshot_to_come(tmp_path):

@@ -45,7 +45,7 @@ def source(values: str) -> Any:
         ("'2020-1-2'", "DATE", dt.date(2020, 1, 2)),
         ("DATE '2020-01-02'", "TIMESTAMP", dt.datetime(2020, 1, 2)),
         ("'2020-01-02 03:04:05.5'", "TIMESTAMP", dt.datetime(2020, 1, 2, 3, 4, 5, 500000)),
-        ("'2020-01-02 00:00:00+02'", "TIMESTAMP", dt.datetime(2020, 1, 1, 22)),
+        ("'2020-01-02 00:00:00+02'", "TIMESTAMP", dt.datetime(2020, 1, 2)),
         ("'2020-01-02 00:00:00+02'", "TIMESTAMPTZ", dt.datetime(2020, 1, 1, 22, tzinfo=UTC)),
         ("'9:05'", "TIME", "09:05:00"),
         ("'a\\x00'", "BLOB", b"a\x00"),

@@ -11,6 +11,7 @@ from ducklake_spark.catalog.files import load_name_mappings
 from ducklake_spark.catalog_db.tables import FILE_COLUMN_STATS, FILE_PARTITION_VALUE
 from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.lake import Lake
+from ducklake_spark.limits import limits
 from ducklake_spark.model.entities import NameMapping
 from ducklake_spark.model.findings import DeleteClaim, FileClaim, Finding, LeafClaim, PartitionClaim
 from ducklake_spark.model.paths import join, resolve
@@ -79,6 +80,7 @@ class Claims:
         return {
             "table": self._facts.name_of(file.table_id),
             "table_id": file.table_id,
+            "batch_rows": limits().check_batch_rows,
             "path": self._path(file),
             "record_count": file.record_count,
             "file_size_bytes": file.file_size_bytes,

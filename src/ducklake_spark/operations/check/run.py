@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from ducklake_spark.lake import Lake
+from ducklake_spark.limits import limits
 from ducklake_spark.model.findings import FileClaim, FileVerdict, Finding
 from ducklake_spark.model.paths import join, resolve
 from ducklake_spark.operations.check import objects, snapshots, totals
@@ -25,7 +26,6 @@ COLUMNS: Final = (
     ("path", "VARCHAR"),
     ("detail", "VARCHAR"),
 )
-_FILES_PER_JOB: Final = 20_000
 Verify = Callable[[Sequence[FileClaim]], list[FileVerdict]]
 """Holds files against claims, somewhere."""
 
@@ -67,7 +67,7 @@ def _check_files(
     claims = Claims(lake, facts)
     waiting, done = iter(claims), 0
     runs: _Runs = defaultdict(list)
-    while batch := list(islice(waiting, _FILES_PER_JOB)):
+    while batch := list(islice(waiting, limits().check_files_per_job)):
         for verdict in verify(batch):
             yield from verdict.findings
             runs[verdict.table_id] += verdict.row_ids or ()

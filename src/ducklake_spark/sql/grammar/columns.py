@@ -177,7 +177,6 @@ def _sort_key(reader: Reader) -> st.SortKey:
     expression = reader.expression()
     text = format_expression(reader.duckdb_since(start, expression))
     descending = reader.accept_any("ASC", "DESC") == "DESC"
-    nulls_first = False
-    if reader.accept("NULLS"):
-        nulls_first = reader.accept_any("FIRST", "LAST") == "FIRST"
-    return st.SortKey(expression, text, descending, nulls_first)
+    places_nulls = reader.accept("NULLS")
+    nulls_first = places_nulls and reader.accept_any("FIRST", "LAST") == "FIRST"
+    return st.SortKey(expression, text, descending, nulls_first, places_nulls)
