@@ -38,12 +38,21 @@ def tables(kinds: Sequence[str]) -> list[Statement]:
 
 
 def in_threads(engines: Engines, kinds: Sequence[str], seed: int, count: int) -> list[Log]:
-    """Writers in threads of this process: connections and cursors of ours, and DuckDB."""
-    logs: list[Log] = [Log() for _ in kinds]
-    start = threading.Barrier(len(kinds))
-    opened = [_open(engines, kind) for kind in kinds]
+    """Writers in threads of this process: connections and cursors of ours, and DuckDB.
 
-    def work(number: int, kind: str) -> None:
+    DuckDB has an SQLite of its own. Two libraries in one process drop each other's locks of a file
+    (sqlite.org/howtocorrupt.html, 2.2.1), so on SQLite it writes from a process beside the threads.
+    """
+    logs: list[Log] = [Log() for _ in kinds]
+    context = processes()
+    start, results = context.Barrier(len(kinds)), context.Queue()
+    apart = [
+        n for n, kind in enumerate(kinds) if kind == "duckdb" and engines.location.kind == "sqlite"
+    ]
+    opened = {n: _open(engines, kind) for n, kind in enumerate(kinds) if n not in apart}
+
+    def work(number: int) -> None:
+        kind = kinds[number]
         try:
             start.wait(60)
             intent = Intent(seed, number, kinds_of(kind, number))
@@ -51,12 +60,20 @@ def in_threads(engines: Engines, kinds: Sequence[str], seed: int, count: int) ->
         except Exception as error:
             logs[number].error = f"{kind} {number}: {type(error).__name__}: {error}"
 
-    threads = [
-        threading.Thread(target=work, args=(number, kind), daemon=True)
-        for number, kind in enumerate(kinds)
+    beside = [
+        context.Process(
+            target=run_process,
+            args=(engines.location, kinds[n], n, seed, count, start, results),
+        )
+        for n in apart
     ]
-    _run(threads)
-    for writer in opened:
+    for process in beside:
+        process.start()
+    _run([threading.Thread(target=work, args=(n,), daemon=True) for n in opened])
+    for number, process in zip(apart, beside, strict=True):
+        logs[number] = _result(results)
+        process.join(30)
+    for writer in opened.values():
         writer.close()
     return logs
 
