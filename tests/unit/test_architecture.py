@@ -43,11 +43,13 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
         {"pyspark", "pyarrow"},
     ),
     "sql": ({"errors", "caching", "model"}, {"sqlglot"}),
+    "binder": ({*EVERYWHERE, "model"}, {"duckdb"}),
+    "translate": ({*EVERYWHERE, "model", "binder"}, set()),
     "execution": (
         {
             *EVERYWHERE,
             *("model", "options", "commit", "bridge", "spark", "operations", "lake", "result"),
-            *("sql", "duckdb_file"),
+            *("sql", "binder", "translate", "duckdb_file"),
         },
         {"pyspark", "sqlglot"},
     ),

@@ -1,0 +1,1 @@
+"""Bound plans to one Spark text: operators, expressions, functions."""
