@@ -17,7 +17,7 @@ from ducklake_spark.binder.expressions import (
 )
 from ducklake_spark.binder.types import BIGINT, BOOLEAN, BoundType
 
-JoinKind = Literal["INNER", "LEFT", "RIGHT", "OUTER", "SEMI", "ANTI", "MARK", "SINGLE"]
+JoinKind = Literal["INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI", "MARK", "SINGLE"]
 ROW_ID = 2**64 - 1  # the index of a table's row id; also where no column is read
 
 
