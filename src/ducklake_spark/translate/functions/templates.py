@@ -1,0 +1,114 @@
+"""Small rules out of templates, and what rules ask of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from ducklake_spark.binder.expressions import Cast, Constant, Expression, Function
+from ducklake_spark.translate.fragments import Fragment, sql
+from ducklake_spark.translate.rules import Call, Rule
+
+TEXT: Final = frozenset({"VARCHAR"})
+DAYS: Final = frozenset({"DATE"})
+LOCAL: Final = frozenset({"TIMESTAMP"})
+DATED: Final = frozenset({"DATE", "TIMESTAMP"})
+BINARY: Final = frozenset({"BLOB"})
+REAL: Final = frozenset({"DOUBLE"})
+
+
+def on(template: str, *kinds: Collection[str]) -> Rule:
+    """Spark SQL for arguments of these types, in which ``{}`` stands for the arguments."""
+
+    def rule(call: Call) -> Fragment | None:
+        return sql(template, *call.arguments) if has_types(call, *kinds) else None
+
+    return rule
+
+
+def first_of(*rules: Rule) -> Rule:
+    """The answer of the first rule that has one."""
+
+    def rule(call: Call) -> Fragment | None:
+        found = (each(call) for each in rules)
+        return next((each for each in found if each is not None), None)
+
+    return rule
+
+
+def has_types(call: Call, *kinds: Collection[str]) -> bool:
+    """Whether the call has these and no more arguments."""
+    ids = call.ids()
+    return len(ids) == len(kinds) and all(i in k for i, k in zip(ids, kinds, strict=True))
+
+
+def text_of(call: Call, index: int) -> str | None:
+    """The argument if it is a text constant."""
+    found = call.constant(index)
+    return found.value if found is not None and isinstance(found.value, str) else None
+
+
+def number_of(call: Call, index: int) -> int | None:
+    """The argument if it is a constant integer."""
+    found = call.constant(index)
+    is_number = found is not None and isinstance(found.value, int) and not _is_scaled(found)
+    return found.value if found is not None and is_number else None
+
+
+def interval_of(node: Expression) -> tuple[int, int, int] | None:
+    """Months, days and microseconds of a constant interval, if it is one."""
+    if isinstance(node, Constant) and node.type.id == "INTERVAL" and node.value is not None:
+        months, days, micros = node.value
+        return months, days, micros
+    if isinstance(node, Function) and node.name in _UNITS and len(node.children) == 1:
+        count = _whole(node.children[0])
+        months, days, micros = _UNITS[node.name]
+        return _fitting(count * months, count * days, count * micros) if count is not None else None
+    return None
+
+
+def is_nonzero(call: Call, index: int) -> bool:
+    """Whether the argument is a constant number other than zero."""
+    found = call.constant(index)
+    return found is not None and isinstance(found.value, int | float) and found.value != 0
+
+
+def typed_null(kind: str) -> str:
+    """NULL of a type of Spark."""
+    return f"CAST(NULL AS {kind})"
+
+
+def _fitting(months: int, days: int, micros: int) -> tuple[int, int, int] | None:
+    """None for what DuckDB has no interval for."""
+    fits = max(abs(months), abs(days)) < _LARGE and abs(micros) < _LARGE**2
+    return (months, days, micros) if fits else None
+
+
+def _is_scaled(found: Constant) -> bool:
+    return isinstance(found.value, bool) or found.type.id not in _WHOLE
+
+
+def _whole(node: Expression) -> int | None:
+    """What ``CAST(trunc(CAST(3 AS DOUBLE)) AS INTEGER)`` is: so DuckDB writes INTERVAL 3 DAY."""
+    while isinstance(node, Cast) or (isinstance(node, Function) and node.name == "trunc"):
+        node = node.child if isinstance(node, Cast) else node.children[0]
+    if not isinstance(node, Constant) or _is_scaled(node) or node.value is None:
+        return None
+    value: int = node.value
+    return value if abs(value) < _LARGE else None
+
+
+_LARGE: Final = 2**31
+_WHOLE: Final = frozenset(
+    f"{sign}{name}INT" for sign in ("", "U") for name in ("TINY", "SMALL", "BIG", "HUGE")
+) | {"INTEGER", "UINTEGER"}
+_UNITS: Final = {
+    "to_years": (12, 0, 0),
+    "to_quarters": (3, 0, 0),
+    "to_months": (1, 0, 0),
+    "to_weeks": (0, 7, 0),
+    "to_days": (0, 1, 0),
+    "to_hours": (0, 0, 3_600_000_000),
+    "to_minutes": (0, 0, 60_000_000),
+    "to_microseconds": (0, 0, 1),
+}
