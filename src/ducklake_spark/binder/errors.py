@@ -1,0 +1,134 @@
+"""What DuckDB says about a text becomes our errors: its words, and the place in the user's text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ducklake_spark.errors import (
+    ColumnNotFound,
+    DuckLakeError,
+    FunctionNotFound,
+    InvalidInput,
+    InvalidValue,
+    NotSupported,
+    SchemaNotFound,
+    SqlSyntaxError,
+    TableNotFound,
+)
+
+_WIDEST: Final = 120
+_TOKEN: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\w+|\S""", re.DOTALL)
+_INVISIBLE: Final = re.compile(r"\n*LINE \d+: .*\Z", re.DOTALL)
+
+_CANDIDATES: Final = re.compile(r"\s*Candidate (?:bindings|tables|Entries):[ :]*(.*)\Z", re.DOTALL)
+_NO_COLUMN: Final = re.compile(r'Table ".*" does not have a column named')
+_NO_TABLE: Final = re.compile(r'Referenced table ".*" not found')
+
+# By the kind of error that DuckDB's JSON names; the subtype goes first.
+_CLASSES: Final[Mapping[str, type[DuckLakeError]]] = {
+    "COLUMN_NOT_FOUND": ColumnNotFound,
+    "SYNTAX_ERROR": SqlSyntaxError,
+    "parser": SqlSyntaxError,
+    "syntax": SqlSyntaxError,
+    "conversion": InvalidValue,
+    "out of range": InvalidValue,
+    "not implemented": NotSupported,
+    "internal": NotSupported,
+    "serialization": NotSupported,
+}
+_MISSING: Final[Mapping[str, type[DuckLakeError]]] = {
+    "table": TableNotFound,
+    "view": TableNotFound,
+    "schema": SchemaNotFound,
+    "function": FunctionNotFound,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What the user wrote, and what DuckDB was given for it."""
+
+    written: str
+    bound: str
+
+
+def binding_error(document: Mapping[str, Any], texts: Texts) -> DuckLakeError:
+    """The error for what `json_serialize_sql` or `json_serialize_plan` say went wrong."""
+    message = str(document.get("error_message", "the text cannot be bound"))
+    words, hint = _split_hint(message)
+    position = document.get("position")
+    place = "" if position is None else pointed_at(texts, int(position))
+    return _class_of(document, message)(words + place, hint=hint)
+
+
+def _class_of(document: Mapping[str, Any], message: str) -> type[DuckLakeError]:
+    for key in (document.get("error_subtype"), document.get("error_type")):
+        if key in _CLASSES:
+            return _CLASSES[str(key)]
+    if _NO_COLUMN.match(message):
+        return ColumnNotFound
+    if _NO_TABLE.match(message):
+        return TableNotFound
+    missing = re.match(r"(?:\w+ )*?(\w+)(?: Function)? with name \S+ does not exist", message)
+    if missing is not None:
+        kind = "function" if "Function with name" in message else missing[1].lower()
+        return _MISSING.get(kind, InvalidInput)
+    return InvalidInput
+
+
+def _split_hint(message: str) -> tuple[str, str | None]:
+    """DuckDB's words without the line that names what is near, which is the hint."""
+    plain = _INVISIBLE.sub("", message).strip()
+    words, _, near = plain.partition("\nDid you mean ")
+    if near:
+        return words, f"did you mean {near.strip()}"
+    found = _CANDIDATES.search(plain)
+    if found is not None:
+        return plain[: found.start()].strip(), f"there are {found[1].strip()}."
+    return plain, None
+
+
+def pointed_at(texts: Texts, position: int) -> str:
+    """The line of the user's text with a caret below the place, in DuckDB's form; "" if unclear.
+
+    >>> print(pointed_at(Texts("SELECT aa FROM t", "SELECT aa FROM t"), 7))
+    <BLANKLINE>
+    <BLANKLINE>
+    LINE 1: SELECT aa FROM t
+                   ^
+    """
+    at = _place_in_written(texts, position)
+    if at is None:
+        return ""
+    start = texts.written.rfind("\n", 0, at) + 1
+    line = texts.written[start:].split("\n", 1)[0]
+    number = texts.written.count("\n", 0, at) + 1
+    column = at - start
+    cut = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
+    shown = ("..." if cut else "") + line[cut : cut + _WIDEST]
+    head = f"LINE {number}: "
+    below = " " * (len(head) + column - cut + (3 if cut else 0))
+    return f"\n\n{head}{shown}\n{below}^"
+
+
+def _place_in_written(texts: Texts, position: int) -> int | None:
+    """Where a place of the bound text stands in the user's: the same word, counted from before."""
+    # DuckDB counts bytes.
+    at = len(texts.bound.encode()[:position].decode(errors="ignore"))
+    if texts.bound == texts.written:
+        return at if at <= len(texts.written) else None
+    word = _TOKEN.match(texts.bound, at)
+    if word is None:
+        return None
+    here, there = (_places_of(word[0], text) for text in (texts.bound, texts.written))
+    if at not in here or len(here) != len(there):
+        return there[0] if len(there) == 1 else None
+    return there[here.index(at)]
+
+
+def _places_of(word: str, text: str) -> list[int]:
+    plain = word.strip('"').lower()
+    return [m.start() for m in _TOKEN.finditer(text) if m[0].strip('"').lower() == plain]
