@@ -303,9 +303,10 @@ def _asof_join(fields: Fields, children: Children) -> op.Plan:
     _refuse_maps(fields)
     fields.skip("mark_types")
     conditions, others = _conditions(fields)
+    predicate = fields.optional("predicate", decode_expression)
     if others:
         raise fields.refusal("it has a condition over both sides")
-    return op.AsofJoin(fields.take("join_type"), children[0], children[1], conditions)
+    return op.AsofJoin(fields.take("join_type"), children[0], children[1], conditions, predicate)
 
 
 def _delim_join(fields: Fields, children: Children) -> op.Plan:

@@ -114,12 +114,16 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class AsofJoin:
-    """A join to the nearest row: the last of the conditions is the inequality."""
+    """A join to the nearest row: the last of the conditions is the inequality.
+
+    `predicate` is a further condition over left and then right rows, for the row that was found.
+    """
 
     kind: JoinKind
     left: Plan
     right: Plan
     conditions: tuple[Comparison, ...]
+    predicate: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
