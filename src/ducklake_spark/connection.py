@@ -25,10 +25,11 @@ from ducklake_spark.operations.read import read_table
 from ducklake_spark.result import Result
 from ducklake_spark.spark.align import align_by_name
 from ducklake_spark.spark.session import (
-    find_session,
+    leave_session,
     prepare_session,
     running_session,
     time_zone_of,
+    use_session,
 )
 from ducklake_spark.spark.tags import type_of_field
 from ducklake_spark.turns import out_of_turn
@@ -75,9 +76,7 @@ class Connection(Maintenance):
 
     def __init__(self, *, spark: SparkSession | None = None) -> None:
         super().__init__()
-        self._given_spark = spark
-        self._spark: SparkSession | None = None
-        self._owns_spark = False
+        self._spark = None if spark is None else use_session(self, spark)
 
     @property
     def spark(self) -> SparkSession:
@@ -87,10 +86,8 @@ class Connection(Maintenance):
 
     def _find_spark(self) -> SparkSession:
         with self.turn:
-            if self._spark is None and self._given_spark is not None:
-                self._spark = self._given_spark
-            elif self._spark is None:
-                self._spark, self._owns_spark = find_session()
+            if self._spark is None:
+                self._spark = use_session(self)
             return self._spark
 
     def time_zone(self) -> Zone:
@@ -98,7 +95,7 @@ class Connection(Maintenance):
 
         It is that of the Spark session. One that this package starts has the machine's.
         """
-        spark = self._spark or self._given_spark or running_session()
+        spark = self._spark or running_session()
         return None if spark is None else find_zone(time_zone_of(spark))
 
     def attach(
@@ -119,7 +116,7 @@ class Connection(Maintenance):
         Give one to each thread that shall not wait for the others.
         """
         self.check_open()
-        other = Connection(spark=self._spark or self._given_spark)
+        other = Connection(spark=self._spark)
         other.attach_all_of(self)
         return other
 
@@ -381,7 +378,9 @@ class Connection(Maintenance):
 
     @out_of_turn
     def close(self) -> None:
-        """Roll back what is open and let go of all lakes. Ends only a Spark that it started.
+        """Roll back what is open and let go of all lakes.
+
+        A Spark that a connection has started ends with the last that uses it, and no other does.
 
         A statement that another thread runs is waited for.
         """
@@ -390,8 +389,7 @@ class Connection(Maintenance):
                 return
             self.close_lakes()
             self._closed = True
-            if self._owns_spark and self._spark is not None:
-                self._spark.stop()
+            leave_session(self)
 
     def __enter__(self) -> Connection:
         return self

@@ -76,6 +76,8 @@ class Session(TakesTurns):
                 f'Lake with name "{name}" already exists in this connection.',
                 hint="choose another name with AS, or DETACH it first.",
             )
+        if name.lower() in self.lakes:
+            self._check_not_in_use(name)
         parsed = parse_attach_options(options, self.time_zone)
         if parsed.snapshot_time is not None:  # the same one for cursors, whatever the zone is then
             rest = {k: value for k, value in options.items() if k.lower() != "snapshot_time"}
@@ -119,16 +121,19 @@ class Session(TakesTurns):
         """Let go of a lake."""
         lake = self.lake(name)
         key = lake.name.lower()
-        if self._transactions and key in self._transactions:
-            raise TransactionError(
-                f'Cannot detach "{name}": it is part of the open transaction.',
-                hint="COMMIT or ROLLBACK first.",
-            )
+        self._check_not_in_use(name)
         del self.lakes[key], self._attached[key]
         self._committed.pop(key, None)
         if self.current and self.current[0] == lake.name:
             self.current = None
         lake.close()
+
+    def _check_not_in_use(self, name: str) -> None:
+        if self._transactions and name.lower() in self._transactions:
+            raise TransactionError(
+                f'Cannot detach "{name}": it is part of the open transaction.',
+                hint="COMMIT or ROLLBACK first.",
+            )
 
     def lake(self, name: str) -> Lake:
         """The attached lake of that name."""

@@ -256,3 +256,35 @@ def _filtered(rows, text):
         con.execute("CREATE TABLE t (a INTEGER, d DATE, s VARCHAR)")
         con.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
         return con.execute(f"SELECT a, d, s FROM t WHERE {text}").fetchall()
+
+
+ODD_VALUES = ["--5", "-5", "5", "-", "²", "", "a/b", "x" * 254, "é" * 100, "9" * 60]
+
+
+def test_any_text_is_a_partition_value(spark, location):
+    """Values that look like numbers, and names that are too long for a file system."""
+    con = connect(spark, location, data_inlining_row_limit=0)
+    con.sql("CREATE TABLE t (s VARCHAR, i INTEGER)")
+    con.sql("ALTER TABLE t SET PARTITIONED BY (s)")
+    rows = ", ".join(f"('{value}', {number})" for number, value in enumerate(ODD_VALUES))
+    con.sql(f"INSERT INTO t VALUES {rows}")
+    for number, value in enumerate(ODD_VALUES):
+        found = con.sql(f"SELECT i FROM t WHERE s = '{value}'").collect()
+        assert [row.i for row in found] == [number]
+    assert con.check().collect() == []
+    con.close()
+    with location.oracle() as oracle:
+        kept = oracle.sql("SELECT s, i FROM t ORDER BY i")
+    assert kept == [(value, number) for number, value in enumerate(ODD_VALUES)]
+
+
+def test_a_zero_with_a_sign_is_in_the_partition_of_zero(spark, location):
+    con = connect(spark, location, data_inlining_row_limit=0)
+    con.sql("CREATE TABLE t (d DOUBLE, i INTEGER)")
+    con.sql("ALTER TABLE t SET PARTITIONED BY (d)")
+    con.sql(
+        "INSERT INTO t SELECT CAST(x AS DOUBLE), i FROM (VALUES ('-0.0', 0), ('0.0', 1)) v(x, i)"
+    )
+    con.sql("INSERT INTO t SELECT CAST('-0.0' AS DOUBLE), 2")
+    assert con.check().collect() == []
+    assert sorted(row.i for row in con.sql("SELECT i FROM t WHERE d = 0").collect()) == [0, 1, 2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -120,3 +121,42 @@ def test_two_lakes_are_joined_in_one_query(
         assert [tuple(row) for row in joined] == [("a3", "b3"), ("a4", "b4")]
         con.sql("USE b; CREATE TABLE copied AS SELECT * FROM a.t WHERE i > 3")
         assert values(con, "SELECT i FROM copied") == [4]
+
+
+STARTED_BY_A_CURSOR = """
+import sys, ducklake_spark
+con = ducklake_spark.connect(sys.argv[1], alias="lake", data_path=sys.argv[2])
+other = ducklake_spark.connect()
+with con.cursor() as cursor:
+    cursor.sql("CREATE TABLE t (i INTEGER)")
+    cursor.sql("INSERT INTO t SELECT 7")
+    context = cursor.spark.sparkContext
+assert con.sql("FROM t").collect()[0].i == 7
+other.spark
+con.close()
+assert other.sql("SELECT 8 AS i").collect()[0].i == 8
+other.close()
+assert context._jsc is None
+print(42)
+"""
+
+
+def test_a_spark_that_a_cursor_started_lives_until_the_last_connection_is_closed(
+    tmp_path: Path,
+):
+    lake = [f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/data/"]
+    done = subprocess.run(
+        [sys.executable, "-c", STARTED_BY_A_CURSOR, *lake],
+        capture_output=True, text=True, timeout=180, check=False,
+    )  # fmt: skip
+    assert done.stdout.strip().endswith("42"), done.stderr
+
+
+def test_a_session_that_was_given_goes_on_when_its_connections_are_closed(
+    spark: SparkSession, location: LakeLocation
+):
+    before = dict(spark.sparkContext.getConf().getAll())
+    with connect(location, spark) as con, con.cursor() as cursor:
+        cursor.sql("CREATE TABLE t (i INTEGER)")
+    assert spark.range(3).count() == 3
+    assert dict(spark.sparkContext.getConf().getAll()) == before

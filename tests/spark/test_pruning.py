@@ -189,3 +189,18 @@ def test_count_opens_no_file(con: Connection):
         (FILES * ROWS, FILES * ROWS)
     ]
     assert "No data file is read" in con.explain("SELECT count(*) FROM gone")
+
+
+def test_a_row_group_of_negative_zeros_is_found_by_zero(spark, location):
+    with ducklake_spark.connect(
+        location.uri,
+        spark=spark,
+        alias="lake",
+        data_path=location.data_path,
+        data_inlining_row_limit=0,
+    ) as con:
+        con.sql("CREATE TABLE z (d DOUBLE, s STRUCT(f FLOAT))")
+        con.sql("INSERT INTO z SELECT CAST('-0.0' AS DOUBLE), {'f': CAST('-0.0' AS FLOAT)}")
+        assert con.sql("SELECT count(*) FROM z WHERE d = 0").collect()[0][0] == 1
+        assert con.sql("SELECT count(*) FROM z WHERE s.f = 0").collect()[0][0] == 1
+        assert con.delete("z", "d IN (0, 5)") == 1

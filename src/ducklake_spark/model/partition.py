@@ -23,6 +23,7 @@ from ducklake_spark.model.temporal import DATE_INFINITY, TIMESTAMP_INFINITY, TIM
 from ducklake_spark.model.types import SIGNED_BITS, DataType, DecimalType, ScalarType
 
 NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
+_LONGEST_FOLDER: Final = 256  # with the slash
 CALENDAR: Final = ("year", "month", "day", "hour")
 
 _BUCKET: Final = re.compile(r"bucket\(\s*(\d+)\s*\)")
@@ -163,16 +164,18 @@ def folder_names(keys: Sequence[tuple[str, Transform]]) -> list[str]:
 
 
 def hive_path(names: Sequence[str], values: Sequence[str | None]) -> str:
-    """The directories of a file, with a slash behind each.
+    """The directories of a file, with a slash behind each; none where a name would be too long.
+
+    No reader looks at them: the catalog knows the values. File systems end at 255 bytes a name.
 
     >>> hive_path(["year", "s"], ["2024", "a/b c"]), hive_path(["s"], [None])
     ('year=2024/s=a%2Fb%20c/', 's=__HIVE_DEFAULT_PARTITION__/')
     """
-    folders = zip(names, values, strict=True)
-    return "".join(
+    folders = [
         f"{encode_hive(name)}={NULL_FOLDER if value is None else encode_hive(value)}/"
-        for name, value in folders
-    )
+        for name, value in zip(names, values, strict=True)
+    ]
+    return "" if any(len(folder) > _LONGEST_FOLDER for folder in folders) else "".join(folders)
 
 
 def encode_hive(text: str) -> str:

@@ -199,9 +199,15 @@ class PartitionCheck:
                 text = partition_value(carrier, self.kind, self.claim.transform)
             except DuckLakeError:
                 continue
-            if text != self.claim.value:
+            if not self._is_claimed(text):
                 self.wrong = "NULL" if text is None else repr(text)
                 return
+
+    def _is_claimed(self, text: str | None) -> bool:
+        """Whether it is the value of the catalog; -0.0 and 0.0 are one value and one partition."""
+        if text == self.claim.value:
+            return True
+        return is_float(self.kind) and {text, self.claim.value} == {"0.0", "-0.0"}
 
     def problems(self, *, live: bool) -> Iterator[tuple[str, str]]:
         """Names of checks, and what is wrong."""

@@ -46,6 +46,11 @@ _READ_OPTIONS: Final = {
     "mergeSchema": "false",
 }
 
+# Parquet's filter by dictionaries compares bits: it takes -0.0 for another number than 0.0, and
+# leaves out row groups whose dictionary has one of them and not the other.
+_WITHOUT_DICTIONARIES: Final = {"parquet.filter.dictionary.enabled": "false"}
+_FLOATS: Final = re.compile(r'"(?:float|double)"')
+
 _REPORTS: Final = 16
 _SCHEME: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
 
@@ -151,13 +156,14 @@ def build_relation(spark: SparkSession, source: RelationSource) -> DataFrame:
     No file is touched before Spark plans the query's execution.
     """
     files = LakeFiles(source)
+    has_floats = _FLOATS.search(source.schema.json()) is not None
     facts = RelationFacts(
         label=source.label,
         schema=source.schema,
         constants=source.constants,
         size=files.size,
         file_format=source.file_format,
-        options=_READ_OPTIONS,
+        options={**_READ_OPTIONS, **(_WITHOUT_DICTIONARIES if has_floats else {})},
         settings=tuple(REQUIRED_CONF),
         estimate=source.estimate,
     )

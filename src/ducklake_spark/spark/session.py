@@ -7,12 +7,13 @@ import sys
 import threading
 from pathlib import Path
 from typing import Final
+from weakref import WeakSet
 from zoneinfo import available_timezones
 
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from ducklake_spark.bridge.half import is_spark_running
+from ducklake_spark.bridge.half import is_classic, is_spark_running
 from ducklake_spark.spark.failures import translate_errors
 from ducklake_spark.spark.java import without_java
 
@@ -31,22 +32,55 @@ _LOCAL_CONF: Final = {
 }
 
 _TIME_ZONE: Final = "spark.sql.session.timeZone"
-_starting = threading.Lock()
 
 
-def find_session() -> tuple[SparkSession, bool]:
-    """The active session, or a new local one; and whether it was started here."""
-    with _starting:
-        running = running_session()
+class _Started:
+    """The session that was started here, if there is one, and who uses it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.session: SparkSession | None = None
+        self.users: WeakSet[object] = WeakSet()
+
+    def note(self, spark: SparkSession, user: object) -> SparkSession:
+        """Somebody uses a session; one that was started elsewhere is none of our business."""
+        own = self.session
+        if own is not None and is_classic(spark) and own.sparkContext is spark.sparkContext:
+            self.users.add(user)
+        return spark
+
+
+_started = _Started()
+
+
+def use_session(user: object, spark: SparkSession | None = None) -> SparkSession:
+    """The session that is given, or the active one, or a new local one.
+
+    One that is started here runs until all who have used it have called `leave_session`.
+    """
+    with _started.lock:
+        running = spark or running_session()
         if running is not None:
-            return running, False
+            return _started.note(running, user)
         builder = SparkSession.builder.appName("ducklake-spark").master("local[*]")
         for key, value in _LOCAL_CONF.items():
             builder = builder.config(key, value)
         # Said, so that a time means the same before Spark is started and after.
         if (zone := _machine_zone()) is not None:
             builder = builder.config(_TIME_ZONE, zone)
-        return _start(builder), True
+        _started.session = _start(builder)
+        _started.users.clear()
+        return _started.note(_started.session, user)
+
+
+def leave_session(user: object) -> None:
+    """Stop the session that was started here, if nobody else uses it any more."""
+    with _started.lock:
+        was_used = user in _started.users
+        _started.users.discard(user)
+        if was_used and not _started.users and _started.session is not None:
+            _started.session.stop()
+            _started.session = None
 
 
 def _start(builder: SparkSession.Builder) -> SparkSession:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -42,6 +43,7 @@ Decimals = dict[int, tuple[int, int]]
 
 _NO_IDEA: Final = 2**60  # what Spark says of data that it knows nothing about is above this
 _RESULT: Final = "task int, sequence int, outcome binary"
+_NUMBER: Final = re.compile(r"-?[0-9]{1,40}")  # any other text is ordered as text
 _QUIET_LOOKS: Final = 3
 _REMOVAL_SECONDS: Final = 10
 
@@ -140,7 +142,7 @@ def partition_place(file: WrittenFile) -> list[tuple[int, int, str]]:
         (2, 0, "")
         if value is None
         else (0, int(value), "")
-        if value.lstrip("-").isdecimal()
+        if _NUMBER.fullmatch(value)
         else (1, 0, value)
         for value in file.partition_values
     ]

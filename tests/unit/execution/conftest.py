@@ -17,7 +17,7 @@ def no_spark(*_args):
 
 @pytest.fixture
 def con(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connection]:
-    monkeypatch.setattr("ducklake_spark.connection.find_session", no_spark)
+    monkeypatch.setattr("ducklake_spark.connection.use_session", no_spark)
     uri = f"ducklake:sqlite:{tmp_path / 'lake.sqlite'}"
     with ducklake_spark.connect(uri, alias="lake", data_path=f"{tmp_path}/data/") as connection:
         yield connection
