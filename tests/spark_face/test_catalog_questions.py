@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import AnalysisException
 
 pytestmark = pytest.mark.spark
 
@@ -84,3 +85,22 @@ def test_a_name_without_a_schema_is_in_main(shop):
     assert (
         shop.sql("SELECT * FROM lake.main.plain") == [(1,)] == shop.sql("SELECT * FROM lake.plain")
     )
+
+
+def test_functions_are_found_and_missed_while_a_lake_is_the_current_catalog(lake):
+    spark = lake.spark
+    spark.catalog.setCurrentCatalog(lake.name)
+    try:
+        assert spark.catalog.functionExists("upper") and not spark.catalog.functionExists("nosuch")
+        assert lake.sql("SHOW FUNCTIONS LIKE 'upp*'") == [("upper",)]
+        assert lake.sql("SHOW USER FUNCTIONS") == []
+        with pytest.raises(AnalysisException, match="UNRESOLVED_ROUTINE"):
+            lake.sql("SELECT nosuch(1)")
+    finally:
+        spark.catalog.setCurrentCatalog("spark_catalog")
+
+
+def test_the_tables_of_a_lake_without_a_schema_are_those_of_main(lake):
+    lake.sql("CREATE TABLE lake.main.listed (id INT)")
+    found = lake.spark.sql(f"SHOW TABLES IN {lake.name}").collect()
+    assert ("main", "listed", False) in [tuple(row) for row in found]

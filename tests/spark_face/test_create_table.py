@@ -240,3 +240,10 @@ def test_explain_makes_nothing(lake, table):
     ):
         lake.sql(f"EXPLAIN {text}")
     assert lake.last_snapshot() == before
+
+
+@pytest.mark.parametrize("kind", ["STRING COLLATE UTF8_LCASE", "ARRAY<STRING COLLATE UNICODE_CI>"])
+def test_a_collation_that_a_lake_would_forget_is_refused(lake, table, kind):
+    with pytest.raises(NotSupported, match="byte by byte"):
+        lake.sql(f"CREATE TABLE lake.main.{table} (v {kind})")
+    lake.sql(f"CREATE TABLE lake.main.{table} (v STRING COLLATE UTF8_BINARY, w VARCHAR(3))")

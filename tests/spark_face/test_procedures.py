@@ -111,3 +111,23 @@ def test_procedures_are_listed(lake):
         pytest.skip("SHOW PROCEDURES came with 4.1")
     listed = {row[-1] for row in lake.sql(f"SHOW PROCEDURES IN {lake.name}.system")}
     assert listed == set(PROCEDURES)
+
+
+def test_arguments_may_be_expressions(lake):
+    assert (
+        lake.sql("CALL lake.system.expire_snapshots(older_than => now() - INTERVAL 7 DAYS)") == []
+    )
+    lake.sql("CREATE TABLE lake.main.by_expression (id INT)")
+    assert lake.sql("CALL lake.system.merge_adjacent_files(concat('by_', 'expression'))") == []
+
+
+@pytest.mark.parametrize("name", ["'apart.named'", "table_name => 'apart.named'"])
+def test_the_name_of_a_table_may_say_its_schema(lake, name):
+    lake.sql("CREATE SCHEMA IF NOT EXISTS lake.apart")
+    lake.sql("CREATE OR REPLACE TABLE lake.apart.named AS SELECT 1 AS id")
+    for procedure in ("flush_inlined_data", "rewrite_data_files", "list_files"):
+        lake.sql(f"CALL lake.system.{procedure}({name})")
+    first = lake.last_snapshot()
+    lake.sql("INSERT INTO lake.apart.named VALUES (2)")
+    rows = lake.sql(f"CALL lake.system.table_changes({name}, start_snapshot => {first + 1})")
+    assert [row[-1] for row in rows] == [2]

@@ -310,3 +310,12 @@ def test_batches_are_merged_by_keys_exactly_once(spark, location, con, tmp_path)
     assert rows_of(con) == [row for row in expected if row[0] != 2]
     with pytest.raises(InvalidInput, match="inside of a streaming query"):
         upsert(spark.range(1).selectExpr("id", "'x' AS name"), 0)
+
+
+def test_what_a_stream_notes_is_no_property_of_its_table(lake, tmp_path):
+    lake.sql("CREATE TABLE lake.main.noted_source AS SELECT 1 AS id")
+    rows = lake.spark.readStream.table(f"{lake.name}.main.noted_source")
+    writer = rows.writeStream.option("checkpointLocation", str(tmp_path / "c"))
+    writer.trigger(availableNow=True).toTable(f"{lake.name}.main.noted").awaitTermination(60)
+    assert "spark_stream" not in lake.sql("SHOW CREATE TABLE lake.main.noted")[0][0]
+    assert lake.sql("SELECT * FROM lake.main.noted") == [(1,)]

@@ -122,3 +122,11 @@ def test_a_thread_waits_for_what_another_has_not_committed(lake, numbers):
             with pytest.raises(TimeoutError):
                 asked.result(0.5)
         assert asked.result(60) == [(0,)]
+
+
+def test_a_name_that_is_no_catalog_is_told(lake):
+    with (
+        pytest.raises(LakeNotFound, match="no_catalog"),
+        ducklake_spark.transaction(lake.spark, "no_catalog"),
+    ):
+        pass

@@ -120,6 +120,12 @@ def from_spark_type(kind: SparkType) -> DataType:
 
 def _from_atomic_type(kind: SparkType) -> ScalarType:
     name = type(kind).__name__
+    if name == "StringType" and kind.simpleString() != "string":
+        raise errors.NotSupported(
+            f"A column of Spark's type {kind.simpleString()} cannot become one of a lake, which "
+            "compares texts byte by byte.",
+            hint="cast it to STRING COLLATE UTF8_BINARY, and give the collation in queries.",
+        )
     if name not in _LAKE_TYPES:
         raise errors.NotSupported(
             f"A column of Spark's type {kind.simpleString()} cannot become one of a lake.",

@@ -23,6 +23,7 @@ TIME_TRAVEL: Final = {
 """What may be said of the version to read, by the one word that we use for it."""
 FEED: Final = {
     "readchangefeed": "readchangefeed",
+    "readchangedata": "readchangefeed",
     "startingsnapshot": "startingsnapshot",
     "startingversion": "startingsnapshot",
     "startingtimestamp": "startingtimestamp",

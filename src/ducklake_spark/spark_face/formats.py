@@ -43,14 +43,15 @@ def load_table(options: Mapping[str, str], ready: bool, java_session: Any) -> An
     asked = parse_options(options)
     lake = open_shared(spark, asked)
     try:
-        return _table(lake, asked, _read(lake, asked))
+        return _table(lake, asked, read_asked(lake, asked))
     except (NotFound, InvalidInput):
         # A write may make the table, and a stream may begin with what is still to come: neither
         # is told from a read here. What is only read is asked for again, by `explain_missing`.
         return None
 
 
-def _read(lake: Named, asked: Asked) -> DataFrame:
+def read_asked(lake: Named, asked: Asked) -> DataFrame:
+    """The rows that the options of a reader ask for."""
     if asked.says("readchangefeed"):
         return _feed(lake, asked)
     version = lake.con.table_version(_place(lake, asked), **_moment(lake.spark, asked))
@@ -107,4 +108,4 @@ def _bound(spark: SparkSession, asked: Asked, end: str) -> int | dt.datetime | N
 def explain_missing(options: Mapping[str, str], java_session: Any) -> None:
     """Say why something cannot be read as a table of a lake."""
     asked = parse_options(options)
-    _read(open_shared(session_of(java_session), asked), asked)
+    read_asked(open_shared(session_of(java_session), asked), asked)

@@ -38,6 +38,13 @@ from ducklake_spark.spark_face.registry import Named
 
 _SUBQUERY: Final = re.compile(r"\bselect\b", re.IGNORECASE)
 
+_OF_OTHERS: Final = {
+    "branch": "a lake has one line of snapshots",
+    "txnappid": "streams to a lake and ducklake_spark.upsert_batch write a batch once",
+    "txnversion": "streams to a lake and ducklake_spark.upsert_batch write a batch once",
+}
+"""What other formats hold to: who says it does not expect that it is passed over."""
+
 VIRTUAL_ALIASES: Final = {"_rowid": "rowid", "_file": "filename", "_pos": "file_row_number"}
 """What users of other formats call the virtual columns."""
 
@@ -65,6 +72,9 @@ class WriteOptions:
 def parse_options(given: Mapping[str, str]) -> WriteOptions:
     """The options by their names, whatever their case; ``merge_schema`` is ``mergeSchema``."""
     plain = {key.lower().replace("_", ""): value for key, value in given.items()}
+    for name, meaning in _OF_OTHERS.items():
+        if name in plain:
+            raise InvalidInput(f'The option "{name}" means nothing to a lake.', hint=f"{meaning}.")
     partitions = plain.get("partitionoverwritemode")
     if partitions is not None and partitions.lower() not in ("dynamic", "static"):
         raise InvalidInput(

@@ -29,6 +29,7 @@ from ducklake_spark.spark_face.inserts import VIRTUAL_ALIASES, Destination
 from ducklake_spark.spark_face.layouts import shown_partitions
 from ducklake_spark.spark_face.places import has_object, place_of, schema_of
 from ducklake_spark.spark_face.properties import shown_options, shown_properties
+from ducklake_spark.spark_face.read_options import read_with_options
 from ducklake_spark.spark_face.registry import Named, Registry
 from ducklake_spark.spark_face.totals import read_totals
 
@@ -173,6 +174,7 @@ _TABLE_ANSWERS: Mapping[str, Answer] = {
     "virtual": _read_virtual,
     "options": _read_options,
     "totals": read_totals,
+    "with_options": read_with_options,
 }
 
 

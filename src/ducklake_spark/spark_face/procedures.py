@@ -12,12 +12,13 @@ from pyspark.sql import DataFrame
 
 from ducklake_spark.errors import FunctionNotFound, InvalidInput
 from ducklake_spark.execution.functions import call_lake_function
-from ducklake_spark.model.names import quote_identifier
+from ducklake_spark.model.names import quote_identifier, split_name
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.spark_face.registry import Named
 
 Arguments = Mapping[str, Any]
 NAMESPACE: Final = "system"
+_SCHEMAS: Final = ("schema", "schema_name")
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
@@ -72,13 +73,25 @@ def describe_procedure(_lake: Named, namespace: Sequence[str], name: str, _more:
 def call_procedure(lake: Named, name: str, values: Sequence[Any]) -> Any:
     """The JVM's frame of the rows of a procedure. NULL counts as not given."""
     found = PROCEDURES[name]
-    given = {
+    told = {
         parameter.name: _value(parameter, value)
         for parameter, value in zip(found.parameters, values, strict=True)
         if value is not None
     }
+    given = _with_schema(lake, found, told)
     run = found.run or (lambda lake, given: _call(lake, name, found.positional, given))
     return run(lake, given)
+
+
+def _with_schema(lake: Named, procedure: Procedure, given: Arguments) -> Arguments:
+    """The arguments with the schema by itself where the name of the table says it too."""
+    parts = split_name(given.get("table_name") or "t")
+    key = next((each.name for each in procedure.parameters if each.name in _SCHEMAS), None)
+    if len(parts) == 3 and parts[0].lower() == lake.name.lower():
+        parts = parts[1:]
+    if len(parts) != 2 or key is None or key in given:
+        return given
+    return {**given, key: parts[0], "table_name": parts[1]}
 
 
 def _value(parameter: Parameter, value: Any) -> Any:

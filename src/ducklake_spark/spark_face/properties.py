@@ -11,7 +11,7 @@ from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import TableEntry
 from ducklake_spark.operations.layouts import Key
 from ducklake_spark.operations.read import TableVersion
-from ducklake_spark.options import find_option
+from ducklake_spark.options import OPTIONS, find_option
 from ducklake_spark.spark_face.layouts import (
     all_partitions,
     read_partition_keys,
@@ -100,7 +100,11 @@ def shown_properties(version: TableVersion) -> dict[str, str]:
 
 
 def shown_options(lake: Lake, table: TableEntry) -> dict[str, str]:
-    """The options that were set for this very table."""
+    """The options that were set for this very table, and not what streams note beside them."""
     place = ("table", table.table_id)
     values = lake.settings().values
-    return {key: value for (*scope, key), value in values.items() if tuple(scope) == place}
+    return {
+        key: value
+        for (*scope, key), value in values.items()
+        if tuple(scope) == place and key in OPTIONS
+    }

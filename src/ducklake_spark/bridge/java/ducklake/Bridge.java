@@ -9,6 +9,7 @@ import org.apache.spark.sql.Column;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.CatalogPlugin;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -124,7 +125,8 @@ public class Bridge {
 
   /** The number of a session's catalog, or null if the name is not a lake's. */
   public Object catalog(SparkSession session, String name) {
-    CatalogPlugin found = session.sessionState().catalogManager().catalog(name);
+    CatalogManager known = session.sessionState().catalogManager();
+    CatalogPlugin found = known.isCatalogRegistered(name) ? known.catalog(name) : null;
     return found instanceof LakeCatalog ? ((LakeCatalog) found).number() : null;
   }
 

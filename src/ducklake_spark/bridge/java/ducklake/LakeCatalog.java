@@ -7,10 +7,12 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.connector.catalog.CatalogV2Util;
 import org.apache.spark.sql.connector.catalog.Column;
+import org.apache.spark.sql.connector.catalog.FunctionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.NamespaceChange;
 import org.apache.spark.sql.connector.catalog.ProcedureCatalog;
@@ -20,13 +22,15 @@ import org.apache.spark.sql.connector.catalog.SupportsNamespaces;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalogCapability;
 import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** A lake under a name of Spark; each session has one of its own. */
-public class LakeCatalog implements StagingTableCatalog, SupportsNamespaces, ProcedureCatalog {
+public class LakeCatalog
+    implements StagingTableCatalog, SupportsNamespaces, ProcedureCatalog, FunctionCatalog {
   private String name;
   private Object number;
 
@@ -65,10 +69,11 @@ public class LakeCatalog implements StagingTableCatalog, SupportsNamespaces, Pro
   // --- tables
 
   public Identifier[] listTables(String[] namespace) throws NoSuchNamespaceException {
-    if (!namespaceExists(namespace)) {
-      throw new NoSuchNamespaceException(namespace);
+    String[] schema = namespace.length == 0 ? defaultNamespace() : namespace;
+    if (!namespaceExists(schema)) {
+      throw new NoSuchNamespaceException(schema);
     }
-    return identifiers(namespace, names("tables", new Object[] {namespace}));
+    return identifiers(schema, names("tables", new Object[] {schema}));
   }
 
   static Identifier[] identifiers(String[] namespace, List names) {
@@ -217,6 +222,19 @@ public class LakeCatalog implements StagingTableCatalog, SupportsNamespaces, Pro
   public boolean dropNamespace(String[] namespace, boolean cascade) {
     ask("drop_schema", new Object[] {namespace, Boolean.valueOf(cascade)});
     return true;
+  }
+
+  // --- functions: a lake has none that Spark can call, and says so of each
+
+  public Identifier[] listFunctions(String[] namespace) throws NoSuchNamespaceException {
+    if (namespace.length > 0 && !namespaceExists(namespace)) {
+      throw new NoSuchNamespaceException(namespace);
+    }
+    return new Identifier[0];
+  }
+
+  public UnboundFunction loadFunction(Identifier place) throws NoSuchFunctionException {
+    throw new NoSuchFunctionException(place);
   }
 
   // --- procedures

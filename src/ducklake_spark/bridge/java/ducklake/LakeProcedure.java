@@ -1,21 +1,15 @@
 package ducklake;
 
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.connector.catalog.procedures.BoundProcedure;
 import org.apache.spark.sql.connector.catalog.procedures.ProcedureParameter;
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
-import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
-/** A procedure of a lake: Python has told its parameters, and gives its rows. */
-public class LakeProcedure implements UnboundProcedure, BoundProcedure {
+/** A procedure of a lake: Python has told its parameters. */
+public class LakeProcedure implements UnboundProcedure {
   private final LakeCatalog catalog;
   private final String name;
   private final String description;
@@ -49,37 +43,8 @@ public class LakeProcedure implements UnboundProcedure, BoundProcedure {
     return description;
   }
 
+  /** Another object: Spark tells by the class whether a procedure has been bound. */
   public BoundProcedure bind(StructType given) {
-    return this;
-  }
-
-  public ProcedureParameter[] parameters() {
-    return parameters;
-  }
-
-  public boolean isDeterministic() {
-    return false;
-  }
-
-  public Iterator call(InternalRow given) {
-    Object[] arguments = new Object[parameters.length];
-    for (int i = 0; i < arguments.length; i++) {
-      arguments[i] = value(given.isNullAt(i) ? null : given.get(i, parameters[i].dataType()), i);
-    }
-    return Collections.singletonList(new RowsScan(catalog.call(name, arguments))).iterator();
-  }
-
-  /** A value as JSON can tell it: moments are microseconds since 1970. */
-  private Object value(Object given, int i) {
-    if (!(given instanceof ArrayData)) {
-      return given;
-    }
-    ArrayData items = (ArrayData) given;
-    DataType type = ((ArrayType) parameters[i].dataType()).elementType();
-    List all = new ArrayList();
-    for (int j = 0; j < items.numElements(); j++) {
-      all.add(items.isNullAt(j) ? null : items.get(j, type));
-    }
-    return all;
+    return new LakeCall(catalog, name, description, parameters);
   }
 }

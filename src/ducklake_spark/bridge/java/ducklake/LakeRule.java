@@ -19,8 +19,18 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 public class LakeRule extends Rule {
   public TreeNode apply(TreeNode plan) {
     LogicalPlan before = (LogicalPlan) plan;
+    LogicalPlan asked = withOptions(before);
+    if (asked != null) {
+      return asked;
+    }
     LogicalPlan after = visit(before);
     return after == before ? plan : DeduplicateRelations.apply(after);
+  }
+
+  /** A table that is all that a query consists of may show other columns, as its options say. */
+  private static LogicalPlan withOptions(LogicalPlan plan) {
+    LakeTable table = plan.analyzed() ? null : tableOf(plan);
+    return table == null ? null : table.withOptions(relationOf(plan), true);
   }
 
   private LogicalPlan visit(LogicalPlan plan) {
@@ -90,7 +100,8 @@ public class LakeRule extends Rule {
     return found != null && found.table() instanceof LakeTable ? (LakeTable) found.table() : null;
   }
 
-  private static DataSourceV2Relation relationOf(LogicalPlan plan) {
+  /** The relation of a plan that reads nothing else, or null. */
+  static DataSourceV2Relation relationOf(LogicalPlan plan) {
     LogicalPlan found = plan;
     while (found instanceof SubqueryAlias) {
       found = ((SubqueryAlias) found).child();

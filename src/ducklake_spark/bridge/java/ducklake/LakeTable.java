@@ -168,8 +168,19 @@ public class LakeTable
     return source.apply(Json.write(new Object[] {what, words}), subject);
   }
 
+  /** What the options of a reader ask for; null if that is the table itself. */
+  LogicalPlan withOptions(DataSourceV2Relation relation, boolean alone) {
+    Map options = relation.options().asCaseSensitiveMap();
+    if (options.isEmpty() || !totals) {
+      return null;
+    }
+    Object found = ask("with_options", new Object[] {options, Boolean.valueOf(alone)}, null);
+    return found == null ? null : ((Dataset) found).queryExecution().analyzed();
+  }
+
   /** The native plan under the ids that the relation's columns have. */
   LogicalPlan scan(DataSourceV2Relation relation) {
+    withOptions(relation, false);
     List own = Arrays.asList(schema.fieldNames());
     List virtual = new ArrayList();
     for (Object each : Scala.list(relation.output())) {

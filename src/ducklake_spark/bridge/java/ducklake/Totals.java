@@ -40,6 +40,7 @@ public final class Totals {
       }
       questions.add(question);
     }
+    table.withOptions(LakeRule.relationOf(asked.child()), false);
     Object found = table.ask("totals", questions, null);
     return found == null ? null : answers((Dataset) found, questions, asked.output());
   }

@@ -46,10 +46,11 @@ public class LakeViewCatalog extends LakeCatalog implements RelationCatalog {
   }
 
   public Identifier[] listViews(String[] namespace) throws NoSuchNamespaceException {
-    if (!namespaceExists(namespace)) {
-      throw new NoSuchNamespaceException(namespace);
+    String[] schema = namespace.length == 0 ? defaultNamespace() : namespace;
+    if (!namespaceExists(schema)) {
+      throw new NoSuchNamespaceException(schema);
     }
-    return identifiers(namespace, names("views", new Object[] {namespace}));
+    return identifiers(schema, names("views", new Object[] {schema}));
   }
 
   public View createView(Identifier place, View view) {
