@@ -37,7 +37,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Final, TypeVar
+
+MARK: Final = "ducklake-spark-error:"
+"""Before the parts of an error as JSON, in the text of an exception that leaves a Spark task."""
 
 Missing = TypeVar("Missing", bound="NotFound")
 

@@ -30,7 +30,10 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "catalog": ({*EVERYWHERE, "model", "plan", "catalog_db"}, set()),
     "parquet": ({"errors", "caching", "model", "plan"}, {"pyarrow"}),
     "bridge": ({*EVERYWHERE}, {"pyspark", "py4j"}),
-    "spark": ({*EVERYWHERE, "model", "plan", "parquet", "bridge"}, {"pyspark", "py4j", "pyarrow"}),
+    "spark": (
+        {*EVERYWHERE, "model", "plan", "parquet", "bridge"},
+        {"pyspark", "py4j", "pyarrow", "duckdb"},
+    ),
     "commit": ({*EVERYWHERE, "model", "catalog", "catalog_db"}, set()),
     "lake": ({*EVERYWHERE, "model", "catalog", "catalog_db", "parquet", "commit"}, set()),
     "result": ({"errors", "model", "spark"}, {"pyspark"}),

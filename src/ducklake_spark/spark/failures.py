@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 from ducklake_spark import errors
 from ducklake_spark.bridge.errors import convert_errors, original_error
 from ducklake_spark.errors import (
+    MARK,
     CorruptDataFile,
     DuckLakeError,
     InvalidValue,
@@ -28,8 +29,7 @@ from ducklake_spark.errors import (
 from ducklake_spark.spark.relation import find_reader
 
 _QUERY_LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-_MARK: Final = "ducklake-spark-error:"
-_MARKED: Final = re.compile(re.escape(_MARK) + r"(\{[^\n]*\})")
+_MARKED: Final = re.compile(re.escape(MARK) + r"(\{[^\n]*\})")
 # The state is no help to a reader, and the position is one in the text that Spark was given.
 _TRAILER: Final = re.compile(r"\s+SQLSTATE: \w{5}(; line \d+ pos \d+)?;?$")
 _CONDITION: Final = re.compile(r"\[([A-Z][A-Z_]*(?:\.[A-Z_]+)*)\]")
@@ -42,7 +42,7 @@ class TaskFailure(Exception):
 
     def __init__(self, error: DuckLakeError) -> None:
         parts = {"class": type(error).__name__, "message": error.message, "hint": error.hint}
-        super().__init__(_MARK + json.dumps(parts))
+        super().__init__(MARK + json.dumps(parts))
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def marked_errors() -> Iterator[None]:
 def refuse_value(message: Column) -> Column:
     """A Spark expression that raises an InvalidValue, for `spark_failures`. Driver."""
     parts = F.struct(F.lit("InvalidValue").alias("class"), message.alias("message"))
-    return F.raise_error(F.concat(F.lit(_MARK), F.to_json(parts)))
+    return F.raise_error(F.concat(F.lit(MARK), F.to_json(parts)))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from ducklake_spark.model.schema import Column
 from ducklake_spark.spark.carriers import carrier_type
 
 # How to ask for moments in UTC; PySpark 4.0 gives them so without being asked.
-_IN_UTC: Final[dict[str, Any]] = (
+IN_UTC: Final[dict[str, Any]] = (
     {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_type).parameters else {}
 )
 
@@ -45,7 +45,7 @@ def carrier_batch(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> A
 def carrier_arrow_schema(columns: Sequence[Column]) -> Any:
     """The Arrow types in which values of the carriers travel."""
     return pa.schema(
-        [pa.field(c.name, to_arrow_type(carrier_type(c.type), **_IN_UTC)) for c in columns]
+        [pa.field(c.name, to_arrow_type(carrier_type(c.type), **IN_UTC)) for c in columns]
     )
 
 

@@ -80,13 +80,15 @@ class Fragment:
 def fragment_of(parts: Iterable[Fragment | str]) -> Fragment:
     """Pieces one after the other."""
     pieces: list[Piece] = []
+    texts: list[str] = []
     for part in parts:
         for piece in (part,) if isinstance(part, str) else part.pieces:
-            if isinstance(piece, str) and pieces and isinstance(pieces[-1], str):
-                pieces[-1] += piece
+            if isinstance(piece, str):
+                texts.append(piece)
             else:
-                pieces.append(piece)
-    return Fragment(tuple(pieces))
+                pieces += ["".join(texts), piece] if texts else [piece]
+                texts = []
+    return Fragment((*pieces, "".join(texts)) if texts else tuple(pieces))
 
 
 def sql(template: str, *parts: Fragment | str) -> Fragment:
@@ -97,7 +99,7 @@ def sql(template: str, *parts: Fragment | str) -> Fragment:
     >>> str(sql("substring({0}, {1})", "name", "1"))
     'substring(name, 1)'
     """
-    return fragment_of(p if isinstance(p, str) else parts[p] for p in _pieces(template))
+    return fragment_of([p if isinstance(p, str) else parts[p] for p in _pieces(template)])
 
 
 def joined(separator: str, parts: Iterable[Fragment | str]) -> Fragment:
@@ -119,8 +121,12 @@ def outer(join: int, index: int) -> Fragment:
 
 
 def literal_text(value: str) -> str:
-    """A string literal of Spark, whatever its setting for backslashes is by default."""
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """A string literal of Spark, whatever its setting for backslashes is by default.
+
+    ``${`` would be the start of a variable that Spark replaces before it parses a text.
+    """
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{")
+    return f"'{escaped}'"
 
 
 @remembered("templates of Spark SQL", entries=4_096)

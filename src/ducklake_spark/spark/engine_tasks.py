@@ -1,0 +1,119 @@
+"""DuckDB inside a task: one locked-down engine for each time zone and process. Task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ducklake_spark.errors import DriverMissing, DuckLakeError, InvalidValue, NotSupported
+from ducklake_spark.spark.failures import marked_errors
+
+_SETTINGS: Final = (
+    "SET autoload_known_extensions = false",
+    "SET autoinstall_known_extensions = false",
+    "SET allow_community_extensions = false",
+    "SET temp_directory = ''",
+)
+_INFINITIES: Final = {pa.int32(): 2**31 - 1, pa.int64(): 2**63 - 1}
+_engines: dict[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class EngineFunction:
+    """What computes the rows of a batch.
+
+    Attributes:
+        query: over the table ``rows``, see `EngineCall`.
+        time_zone: of the session.
+        result: the Arrow type that Spark expects.
+    """
+
+    query: str
+    time_zone: str
+    result: pa.DataType
+
+    def of(self, *columns: pa.Array) -> pa.Array:
+        """The answers for the rows of a batch."""
+        with marked_errors():
+            return self._compute(columns)
+
+    def _compute(self, columns: tuple[pa.Array, ...]) -> pa.Array:
+        numbers = pa.array(range(len(columns[0])), pa.int64())
+        names = [*(f"a{at}" for at in range(len(columns))), "row"]
+        found = _run(_engine(self.time_zone), self.query, pa.table([*columns, numbers], names))
+        answer = found.column(0).combine_chunks()
+        if isinstance(answer, pa.ChunkedArray):
+            answer = pa.concat_arrays(answer.chunks) if answer.chunks else pa.nulls(0, answer.type)
+        _refuse_infinity(answer)
+        return answer if answer.type == self.result else answer.cast(self.result)
+
+
+def _run(engine: Any, query: str, rows: pa.Table) -> pa.Table:
+    import duckdb
+
+    engine.register("rows", rows)
+    try:
+        return engine.execute(query).to_arrow_table()
+    except duckdb.Error as error:
+        raise told_by_duckdb(error) from error
+    finally:
+        engine.unregister("rows")
+
+
+def told_by_duckdb(error: Exception) -> DuckLakeError:
+    """An error of DuckDB in its own words, without the place in a text that nobody has written."""
+    text = str(error).split("\n\nLINE ")[0].strip()
+    kind = NotSupported if text.startswith("Not implemented Error") else InvalidValue
+    return kind(text)
+
+
+def _engine(time_zone: str) -> Any:
+    """The DuckDB of this process: it opens no file and no socket, and nobody changes that."""
+    engine = _engines.get(time_zone)
+    if engine is None:
+        engine = _engines[time_zone] = _start(time_zone)
+    return engine
+
+
+def _start(time_zone: str) -> Any:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise DriverMissing(
+            "Cannot compute with DuckDB in a task of Spark: duckdb is not installed there.",
+            hint="install duckdb on every machine of the cluster.",
+        ) from error
+    engine = duckdb.connect(config={"threads": 1})
+    for setting in _SETTINGS:
+        engine.execute(setting)
+    engine.execute("SET TimeZone = '" + time_zone.replace("'", "''") + "'")
+    engine.execute("SET enable_external_access = false")
+    engine.execute("SET lock_configuration = true")
+    return engine
+
+
+def _refuse_infinity(values: pa.Array) -> None:
+    """DuckDB's infinite dates and timestamps would be ordinary ones, far away, for Spark."""
+    kind = values.type
+    if pa.types.is_nested(kind):
+        for child in _children(values):
+            _refuse_infinity(child)
+        return
+    if not (pa.types.is_date32(kind) or pa.types.is_timestamp(kind)):
+        return
+    numbers = values.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64())
+    infinity = _INFINITIES[numbers.type]
+    ends = pc.min_max(numbers).as_py()
+    if ends["max"] == infinity or ends["min"] == -infinity:
+        raise InvalidValue("An infinite date or timestamp cannot be carried by Spark.")
+
+
+def _children(values: pa.Array) -> list[pa.Array]:
+    if pa.types.is_struct(values.type):
+        return list(values.flatten())
+    if pa.types.is_map(values.type):
+        return [values.keys, values.items]
+    return [values.flatten()]

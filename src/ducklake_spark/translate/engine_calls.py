@@ -1,0 +1,130 @@
+"""Calls that DuckDB computes in Spark's tasks: collected while a query is translated."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from ducklake_spark import caching
+from ducklake_spark.binder.types import BoundType
+from ducklake_spark.errors import InvalidInput, NotSupported
+from ducklake_spark.model.engine_call import EngineCall
+from ducklake_spark.translate.fragments import Fragment, joined, sql
+from ducklake_spark.translate.types import (
+    carrier,
+    cast_text,
+    from_carrier,
+    null_text,
+    spark_type,
+    to_carrier,
+)
+
+Argument = tuple[Fragment, BoundType]
+Evaluate = Callable[[str], tuple[Any, ...]]
+"""Runs a SELECT without tables in DuckDB: the first row, or an error of this package."""
+
+_ROW: Final = '"row"'
+_DIGEST: Final = 12  # hexadecimal digits: 48 bits
+_READABLE: Final = re.compile(r"\W+")
+_NAMES: Final = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "mod"}
+
+
+_CHECKED: Final = caching.declare(
+    "calls that DuckDB binds",
+    key="the name of a call",
+    depends_on="its text and types, of which the name has a digest",
+    seen_by="process",
+    emptied="never",
+    entries=10_000,
+).make()
+
+
+class EngineCalls:
+    """What a query needs of DuckDB in tasks.
+
+    Args:
+        evaluate: tries at once whether a text is bound to the type that it shall have.
+        time_zone: of the session, by which DuckDB reads and writes times.
+    """
+
+    def __init__(self, evaluate: Evaluate, time_zone: str = "UTC") -> None:
+        self._evaluate = evaluate
+        self._time_zone = time_zone
+        self._calls: dict[str, EngineCall] = {}
+        self.uses = 0
+
+    def rewind(self, uses: int, calls: tuple[EngineCall, ...]) -> None:
+        """Forget what came after that many uses, when there were these calls."""
+        self.uses, self._calls = uses, {call.name: call for call in calls}
+
+    @property
+    def calls(self) -> tuple[EngineCall, ...]:
+        """Those that the text may name, each once."""
+        return tuple(self._calls.values())
+
+    def call(
+        self,
+        label: str,
+        text: str,
+        arguments: Sequence[Argument],
+        result: BoundType,
+        *,
+        is_volatile: bool = False,
+    ) -> Fragment:
+        """Spark SQL of DuckDB's answer.
+
+        Args:
+            label: what is called, for whoever reads the plan.
+            text: DuckDB's SQL over columns ``a0``, ``a1`` and so on, of the types of `arguments`.
+            arguments: Spark SQL of them with their types.
+            result: the type of what `text` computes.
+            is_volatile: whether the answer may be another each time.
+        """
+        kinds = [kind for _, kind in arguments]
+        call = self._make(label, text, kinds, result, is_volatile)
+        _CHECKED.find(call.name, lambda: self._check(label, text, kinds, result))
+        self._calls[call.name] = call
+        self.uses += 1
+        values: list[Fragment | str] = [value for value, _ in arguments]
+        values = values or ["0"]  # a function of Spark needs one
+        return sql(f"{call.name}({{}})", joined(", ", values))
+
+    def _make(
+        self, label: str, text: str, kinds: Sequence[BoundType], result: BoundType, volatile: bool
+    ) -> EngineCall:
+        for kind in kinds:
+            spark_type(kind)  # refuses what has no carrier
+        query, type_ = _query(text, kinds, result), spark_type(result)
+        told = "\0".join((query, type_, self._time_zone, *map(str, map(carrier, kinds))))
+        digest = hashlib.sha256(told.encode()).hexdigest()[:_DIGEST]
+        readable = _READABLE.sub("_", _NAMES.get(label, label)).strip("_").lower() or "compute"
+        name = f"duck_{readable}_{digest}"
+        return EngineCall(name, query, type_, self._time_zone, volatile)
+
+    def _check(self, label: str, text: str, kinds: Sequence[BoundType], result: BoundType) -> bool:
+        """Whether DuckDB binds the text, to the type that was said."""
+        rows = ", ".join(f"{null_text(kind)} AS a{at}" for at, kind in enumerate(kinds))
+        types = f"typeof({text}), typeof({cast_text('NULL', result)})"
+        try:
+            found, expected = self._evaluate(f"SELECT {types} FROM (SELECT {rows or 0})")
+        except InvalidInput as error:
+            raise NotSupported(
+                f"DuckDB cannot compute {label} in tasks: {error.message}"
+            ) from error
+        if found != expected:
+            raise NotSupported(
+                f"DuckDB cannot compute {label} in tasks: it would be {found}, not {expected}."
+            )
+        return True
+
+
+def _query(text: str, kinds: Sequence[BoundType], result: BoundType) -> str:
+    """The SELECT that a task runs; what has a query inside might lose the order of the rows."""
+    names = [f"a{at}" for at in range(len(kinds))]
+    values = [from_carrier(name, kind) for name, kind in zip(names, kinds, strict=True)]
+    columns = [f"{value} AS {name}" for value, name in zip(values, names, strict=True)]
+    rows = f"SELECT {', '.join([*columns, _ROW])} FROM rows"
+    query = f"SELECT {to_carrier(f'({text})', result)} AS answer FROM ({rows})"
+    return f"{query} ORDER BY {_ROW}" if "SELECT " in text else query
