@@ -16,12 +16,12 @@ class EngineCall:
             the carriers' types, and ``row``, their number. It has one column of the carrier's type,
             in the order of the rows.
         result: Spark's type of the answer, as in DDL.
-        time_zone: of the session.
+        settings: of DuckDB, with their values.
         is_volatile: whether the answer may be another each time.
     """
 
     name: str
     query: str
     result: str
-    time_zone: str
+    settings: tuple[tuple[str, str], ...]
     is_volatile: bool = False

@@ -1,4 +1,4 @@
-"""DuckDB inside a task: one locked-down engine for each time zone and process. Task."""
+"""DuckDB inside a task: one locked-down engine for each process and its settings. Task."""
 
 from __future__ import annotations
 
@@ -8,17 +8,26 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ducklake_spark import caching
 from ducklake_spark.errors import DriverMissing, DuckLakeError, InvalidValue, NotSupported
 from ducklake_spark.spark.failures import marked_errors
 
-_SETTINGS: Final = (
+Settings = tuple[tuple[str, str], ...]
+_LOCKS: Final = (
     "SET autoload_known_extensions = false",
     "SET autoinstall_known_extensions = false",
     "SET allow_community_extensions = false",
     "SET temp_directory = ''",
 )
 _INFINITIES: Final = {pa.int32(): 2**31 - 1, pa.int64(): 2**63 - 1}
-_engines: dict[str, Any] = {}
+_ENGINES: Final = caching.declare(
+    "DuckDB of a task",
+    key="its settings",
+    depends_on="its key alone: it holds no data between two batches",
+    seen_by="process",
+    emptied="never",
+    entries=4,
+).make()
 
 
 @dataclass(frozen=True)
@@ -27,12 +36,12 @@ class EngineFunction:
 
     Attributes:
         query: over the table ``rows``, see `EngineCall`.
-        time_zone: of the session.
+        settings: of DuckDB, with their values.
         result: the Arrow type that Spark expects.
     """
 
     query: str
-    time_zone: str
+    settings: Settings
     result: pa.DataType
 
     def of(self, *columns: pa.Array) -> pa.Array:
@@ -43,7 +52,7 @@ class EngineFunction:
     def _compute(self, columns: tuple[pa.Array, ...]) -> pa.Array:
         numbers = pa.array(range(len(columns[0])), pa.int64())
         names = [*(f"a{at}" for at in range(len(columns))), "row"]
-        found = _run(_engine(self.time_zone), self.query, pa.table([*columns, numbers], names))
+        found = _run(_engine(self.settings), self.query, pa.table([*columns, numbers], names))
         answer = found.column(0).combine_chunks()
         if isinstance(answer, pa.ChunkedArray):
             answer = pa.concat_arrays(answer.chunks) if answer.chunks else pa.nulls(0, answer.type)
@@ -70,15 +79,12 @@ def told_by_duckdb(error: Exception) -> DuckLakeError:
     return kind(text)
 
 
-def _engine(time_zone: str) -> Any:
+def _engine(settings: Settings) -> Any:
     """The DuckDB of this process: it opens no file and no socket, and nobody changes that."""
-    engine = _engines.get(time_zone)
-    if engine is None:
-        engine = _engines[time_zone] = _start(time_zone)
-    return engine
+    return _ENGINES.find(settings, lambda: _start(settings))
 
 
-def _start(time_zone: str) -> Any:
+def _start(settings: Settings) -> Any:
     try:
         import duckdb
     except ImportError as error:
@@ -87,9 +93,10 @@ def _start(time_zone: str) -> Any:
             hint="install duckdb on every machine of the cluster.",
         ) from error
     engine = duckdb.connect(config={"threads": 1})
-    for setting in _SETTINGS:
-        engine.execute(setting)
-    engine.execute("SET TimeZone = '" + time_zone.replace("'", "''") + "'")
+    for lock in _LOCKS:
+        engine.execute(lock)
+    for name, value in settings:
+        engine.execute(f"SET {name} = $1", [value])
     engine.execute("SET enable_external_access = false")
     engine.execute("SET lock_configuration = true")
     return engine

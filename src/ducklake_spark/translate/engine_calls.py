@@ -22,9 +22,11 @@ from ducklake_spark.translate.types import (
 )
 
 Argument = tuple[Fragment, BoundType]
+Setting = tuple[str, str]
 Evaluate = Callable[[str], tuple[Any, ...]]
 """Runs a SELECT without tables in DuckDB: the first row, or an error of this package."""
 
+_IN_UTC: Final = (("TimeZone", "UTC"),)
 _ROW: Final = '"row"'
 _DIGEST: Final = 12  # hexadecimal digits: 48 bits
 _READABLE: Final = re.compile(r"\W+")
@@ -46,12 +48,12 @@ class EngineCalls:
 
     Args:
         evaluate: tries at once whether a text is bound to the type that it shall have.
-        time_zone: of the session, by which DuckDB reads and writes times.
+        settings: of DuckDB, with their values.
     """
 
-    def __init__(self, evaluate: Evaluate, time_zone: str = "UTC") -> None:
+    def __init__(self, evaluate: Evaluate, settings: tuple[Setting, ...] = _IN_UTC) -> None:
         self._evaluate = evaluate
-        self._time_zone = time_zone
+        self._settings = settings
         self._calls: dict[str, EngineCall] = {}
         self.uses = 0
 
@@ -97,11 +99,11 @@ class EngineCalls:
         for kind in kinds:
             spark_type(kind)  # refuses what has no carrier
         query, type_ = _query(text, kinds, result), spark_type(result)
-        told = "\0".join((query, type_, self._time_zone, *map(str, map(carrier, kinds))))
+        told = "\0".join((query, type_, repr(self._settings), *map(str, map(carrier, kinds))))
         digest = hashlib.sha256(told.encode()).hexdigest()[:_DIGEST]
         readable = _READABLE.sub("_", _NAMES.get(label, label)).strip("_").lower() or "compute"
         name = f"duck_{readable}_{digest}"
-        return EngineCall(name, query, type_, self._time_zone, volatile)
+        return EngineCall(name, query, type_, self._settings, volatile)
 
     def _check(self, label: str, text: str, kinds: Sequence[BoundType], result: BoundType) -> bool:
         """Whether DuckDB binds the text, to the type that was said."""

@@ -148,7 +148,7 @@ class EngineText:
         if extra is not None:
             return extra
         arguments = [self.of(child) for child in _operands(node)]
-        if _WORD.fullmatch(name):
+        if _WORD.fullmatch(name) or name == "/":  # as an operator it may be set to divide integers
             return f'"{name}"({", ".join(arguments)})'
         if name == _POSTFIX:
             return f"({arguments[0]} !)"

@@ -24,15 +24,14 @@ from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.casts import native_cast
 from ducklake_spark.translate.comparisons import native_comparison, native_in
 from ducklake_spark.translate.constants import spark_literal
-from ducklake_spark.translate.engine_calls import EngineCalls, Evaluate
+from ducklake_spark.translate.engine_calls import EngineCalls, Evaluate, Setting
 from ducklake_spark.translate.engine_text import EngineText, is_volatile
 from ducklake_spark.translate.failures import raising
 from ducklake_spark.translate.folding import Folding
 from ducklake_spark.translate.fragments import Fragment, joined, sql
-from ducklake_spark.translate.rules import Call, Rules
+from ducklake_spark.translate.functions import SCALARS
+from ducklake_spark.translate.rules import Call
 from ducklake_spark.translate.types import is_ordered_in_spark
-
-SCALARS: Rules = {}
 
 Columns = Sequence[Fragment]
 _LABELS: Final = {"IN": "in", "NOT IN": "not_in", "TRY": "try"}
@@ -44,15 +43,19 @@ class Expressions:
     Args:
         evaluate: runs a SELECT without tables in DuckDB, when the query is planned.
         time_zone: of the session, which DuckDB has too.
+        settings: further settings of DuckDB that answers depend on, with their values.
 
     Attributes:
         engine: what DuckDB has to compute in tasks.
         folding: what it computes when the query is planned.
     """
 
-    def __init__(self, evaluate: Evaluate, time_zone: str = "UTC") -> None:
-        self.engine = EngineCalls(evaluate, time_zone)
-        self.folding = Folding(evaluate, time_zone)
+    def __init__(
+        self, evaluate: Evaluate, time_zone: str = "UTC", settings: Sequence[Setting] = ()
+    ) -> None:
+        everything = (("TimeZone", time_zone), *settings)
+        self.engine = EngineCalls(evaluate, everything)
+        self.folding = Folding(evaluate, everything)
         self._time_zone = time_zone
         self._refused: dict[int, tuple[Expression, NotSupported]] = {}
 

@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Sequence
 from datetime import date
-from functools import cached_property
 from typing import Any, Final
 
 from ducklake_spark import caching
@@ -16,7 +15,7 @@ from ducklake_spark.binder.types import struct_of as struct
 from ducklake_spark.errors import DuckLakeError, NotSupported
 from ducklake_spark.translate.casts import range_of
 from ducklake_spark.translate.constants import literal_from_value, spark_literal
-from ducklake_spark.translate.engine_calls import Evaluate
+from ducklake_spark.translate.engine_calls import Evaluate, Setting
 from ducklake_spark.translate.engine_text import (
     SESSION,
     STATEMENT,
@@ -35,7 +34,7 @@ _TOGETHER: Final = 2_000  # constants in one question
 
 _FOLDED: Final = caching.declare(
     "folded constants",
-    key="the time zone and DuckDB's text of the expression",
+    key="DuckDB's settings and the text of the expression",
     depends_on="its key alone: what depends on the statement or the session is not kept",
     seen_by="process",
     emptied="never",
@@ -48,21 +47,17 @@ class Folding:
 
     Args:
         evaluate: runs a SELECT.
-        time_zone: of the session.
+        settings: of DuckDB, with their values.
 
     Attributes:
         is_repeatable: whether all answers so far are the same in another statement.
     """
 
-    def __init__(self, evaluate: Evaluate, time_zone: str) -> None:
+    def __init__(self, evaluate: Evaluate, settings: tuple[Setting, ...]) -> None:
         self._evaluate = evaluate
-        self._time_zone = time_zone
+        self._settings = settings
+        self._now = f"make_timestamptz({time.time_ns() // 1000})"
         self.is_repeatable = True
-
-    @cached_property
-    def _now(self) -> str:
-        """The time of the statement in DuckDB's SQL."""
-        return f"make_timestamptz({time.time_ns() // 1000})"
 
     def literal(self, node: Expression) -> Fragment | None:
         """Spark's literal of the value, or an expression that raises what DuckDB raises.
@@ -115,7 +110,7 @@ class Folding:
 
         if depends_on_statement(node):
             return ask()
-        answer: Fragment = _FOLDED.find((self._time_zone, query), ask)
+        answer: Fragment = _FOLDED.find((self._settings, query), ask)
         return answer
 
 

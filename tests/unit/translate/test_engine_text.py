@@ -66,7 +66,8 @@ time_bucket(INTERVAL 1 DAY, ts) | date_diff('day', dt, ts::DATE) | make_date(202
 j->'a' | j->>'$.a' | json_extract(j, ['$.a', '$.b']) | to_json(st) | json_object('a', i)
 regexp_replace(s, 'a', 'b', 'g') | regexp_extract(s, '(a)(b)', ['x', 'y']) | printf('%d', i)
 greatest(i, b) | least(d, 1.5) | hash(s) | bl::VARCHAR | encode(s) | h + 1 | h::DOUBLE | typeof(i)
-'a''b\\c' || s | enum_code(e) | if(i > 1, 'a', s) | error(s) | random() + d | dec * 0.05 | dec + 0.05
+'a''b\\c' || s
+enum_code(e) | if(i > 1, 'a', s) | error(s) | random() + d | dec * 0.05 | dec + 0.05
 i IN (1, NULL) | s::BLOB | INTERVAL 3 MONTH + iv | TIME '12:00:00' | hash(m)
 list_contains(l, i) | i IN l | list_zip(l, l) | array_distance(arr::FLOAT[3], arr::FLOAT[3])
 """
