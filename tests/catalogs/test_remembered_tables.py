@@ -45,7 +45,7 @@ def chosen(session, predicate, table="t", found=None):
     choice = LargeChoice(
         *(version.lake, version.table, contents.large.plain, contents.large.groups),
         contents.files,
-        facts=contents.facts,
+        known=contents.known,
     )
     version.lake.db.trace = []
     files = choice(predicate)

@@ -6,10 +6,11 @@ All of it comes by one statement, whose rows are of several kinds: the first col
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ducklake_spark.caching import Cache, declare
 from ducklake_spark.catalog_db.connection import Database, Statement
 from ducklake_spark.limits import limits
 from ducklake_spark.model.entities import PartitionField, PartitionSpec
@@ -20,7 +21,7 @@ _VALUE: Final = 2
 _SPEC: Final = 3
 
 
-@dataclass
+@dataclass(frozen=True)
 class FileFacts:
     """Statistics and partitions of files, as far as they have been loaded.
 
@@ -31,18 +32,60 @@ class FileFacts:
         columns: the columns whose statistics are here.
     """
 
-    stats: dict[int, dict[int, FileStats]] = field(default_factory=dict)
-    partition_values: dict[int, tuple[str | None, ...]] = field(default_factory=dict)
-    specs: dict[int, PartitionSpec] = field(default_factory=dict)
-    columns: set[int] = field(default_factory=set)
+    stats: Mapping[int, Mapping[int, FileStats]] = field(default_factory=dict)
+    partition_values: Mapping[int, tuple[str | None, ...]] = field(default_factory=dict)
+    specs: Mapping[int, PartitionSpec] = field(default_factory=dict)
+    columns: frozenset[int] = frozenset()
 
-    def add(self, other: FileFacts) -> None:
-        """Take in what was loaded later."""
-        for file_id, by_column in other.stats.items():
-            self.stats.setdefault(file_id, {}).update(by_column)
-        self.partition_values.update(other.partition_values)
-        self.specs.update(other.specs)
-        self.columns |= other.columns
+    def joined(self, other: FileFacts) -> FileFacts:
+        """Together with those of other columns of the same files."""
+        both = {*self.stats, *other.stats}
+        return FileFacts(
+            {i: {**self.stats.get(i, {}), **other.stats.get(i, {})} for i in both},
+            {**self.partition_values, **other.partition_values},
+            {**self.specs, **other.specs},
+            self.columns | other.columns,
+        )
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it has in memory."""
+        return 200 * len(self.stats) * len(self.columns)
+
+
+_FACTS: Final = declare(
+    "statistics of files",
+    key="none: an entry says which columns it is of, and those that it lacks are loaded",
+    depends_on="the list of files that it belongs to: what is said of a file never changes",
+    seen_by="lake",
+    emptied="with what is remembered of the table, or with the frame",
+    entries=1,
+    most_bytes=lambda: 40 * limits().remembered_bounds,
+    size_of=lambda facts: facts.size,
+)
+
+
+class KnownFacts:
+    """What questions about one list of files have learnt of them.
+
+    Args:
+        given: what is known beforehand.
+    """
+
+    def __init__(self, given: FileFacts | None = None) -> None:
+        self._given = given or FileFacts()
+        self._kept: Cache[None, FileFacts] = _FACTS.make()
+
+    def find(self, columns: Iterable[int], load: Callable[[set[int]], FileFacts]) -> FileFacts:
+        """The facts of these columns at least; `load` is asked for those that are missing."""
+        known = self._kept.get(None) or self._given
+        missing = set(columns) - known.columns
+        if not missing:
+            return known
+        loaded = load(missing)
+        found = known.joined(loaded) if known.columns else loaded
+        self._kept.put(None, found)
+        return found
 
 
 def load_file_facts(
@@ -124,21 +167,24 @@ def facts_queries(
 
 def read_facts(db: Database, rows: Iterable[Any], columns: Iterable[int]) -> FileFacts:
     """The facts in the fetched rows, of which those of other kinds are ignored."""
-    facts = FileFacts(columns=set(columns))
+    stats: dict[int, dict[int, FileStats]] = defaultdict(dict)
     values: dict[int, dict[int, str | None]] = defaultdict(dict)
     fields: dict[int, dict[int, PartitionField]] = defaultdict(dict)
     for kind, number, text, flag, first, second, third, *rest in rows:
         if kind == _STATS:
             nan = None if flag is None else db.decode("boolean", flag)
             found = FileStats(second, third, text, rest[-1], nan)
-            facts.stats.setdefault(number, {})[first] = found
+            stats[number][first] = found
         elif kind == _VALUE:
             values[number][first] = text
         elif kind == _SPEC:
             fields[number][first] = PartitionField(second, text)
-    facts.partition_values = {i: _in_order(parts) for i, parts in values.items()}
-    facts.specs = {i: PartitionSpec(i, _in_order(keys)) for i, keys in fields.items()}
-    return facts
+    return FileFacts(
+        dict(stats),
+        {i: _in_order(parts) for i, parts in values.items()},
+        {i: PartitionSpec(i, _in_order(keys)) for i, keys in fields.items()},
+        frozenset(columns),
+    )
 
 
 def _in_order(parts: dict[int, Any]) -> tuple[Any, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from ducklake_spark.catalog.file_facts import FileFacts, load_file_facts
+from ducklake_spark.catalog.file_facts import FileFacts, KnownFacts, load_file_facts
 from ducklake_spark.catalog.plain_files import PlainFiles, PlainGroups
 from ducklake_spark.errors import MissingDataFile
 from ducklake_spark.lake import Lake
@@ -33,35 +33,34 @@ class FileChoice:
     files: Sequence[DataFile]
     is_part: bool = False
     same_types: bool = False  # no column of the table has ever had another type
-    facts: FileFacts = field(default_factory=FileFacts)
+    known: KnownFacts = field(default_factory=KnownFacts)
     last: PruneResult | None = None
 
     def __call__(self, predicate: Predicate) -> Sequence[DataFile]:
         """The files that may hold a row that satisfies the predicate."""
         wanted = columns_of(predicate)
-        self._load(wanted - self.facts.columns)
+        facts = self.known.find(wanted, self._load)
         kinds = {i: self.table.schema.by_id[i].type for i in wanted}
         self.last = prune(
             self.files,
             predicate,
             kinds,
-            self.facts.stats,
-            specs=self.facts.specs,
+            facts.stats,
+            specs=facts.specs,
             same_types=self.same_types,
-            partition_values=self.facts.partition_values,
+            partition_values=facts.partition_values,
         )
         return self.last.kept
 
-    def _load(self, missing: set[int]) -> None:
-        if not missing or not self.files or self.table.table_id < 0:
-            return
+    def _load(self, missing: set[int]) -> FileFacts:
+        if not self.files or self.table.table_id < 0:
+            return FileFacts()
         ids = [file.data_file_id for file in self.files] if self.is_part else None
         # Files stay divided as they were written, whatever the table's spec is now.
         divided = any(file.partition_id is not None for file in self.files)
-        loaded = load_file_facts(
+        return load_file_facts(
             self.lake.db, self.table.table_id, missing, ids, with_partitions=divided
         )
-        self.facts.add(loaded)
 
 
 @dataclass
@@ -72,7 +71,7 @@ class LargeChoice:
         plain: which files are fetched when a filter is known.
         groups: how many of them there were when the DataFrame was made.
         others: the files that are not plain.
-        facts: what is known of the others.
+        known: what is known of the others.
     """
 
     lake: Lake
@@ -81,7 +80,7 @@ class LargeChoice:
     groups: PlainGroups
     others: Sequence[DataFile]
     same_types: bool = False
-    facts: FileFacts = field(default_factory=FileFacts)
+    known: KnownFacts = field(default_factory=KnownFacts)
     last: PruneResult | None = None
 
     def __call__(self, predicate: Predicate) -> Sequence[DataFile]:
@@ -97,9 +96,9 @@ class LargeChoice:
         fetched, facts = loaded
         excluded = Counter({"statistics": self.groups.files - len(fetched)})
         kept: list[DataFile] = []
-        for files, known in ((self.others, self.facts), (fetched, facts)):
+        for files, known in ((self.others, self.known), (fetched, KnownFacts(facts))):
             choice = FileChoice(
-                self.lake, self.table, files, is_part=True, same_types=self.same_types, facts=known
+                self.lake, self.table, files, is_part=True, same_types=self.same_types, known=known
             )
             kept += choice(predicate)
             excluded.update(choice.last.excluded if choice.last else {})
@@ -127,7 +126,6 @@ class LargeChoice:
         if loaded is None:
             return None
         files, facts = loaded
-        for file in files:
-            facts.stats[file.data_file_id] = stats_of(bounds, ids[file.data_file_id], kinds)
-        facts.columns |= set(kinds)
-        return files, facts
+        numbers = [file.data_file_id for file in files]
+        stats = {number: stats_of(bounds, ids[number], kinds) for number in numbers}
+        return files, replace(facts, stats=stats, columns=frozenset(kinds))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ducklake_spark.catalog.file_facts import load_file_facts
+from ducklake_spark.catalog.file_facts import FileFacts, load_file_facts
 from ducklake_spark.catalog.plain_totals import load_plain_totals
 from ducklake_spark.model.schema import Column
 from ducklake_spark.operations.read import Contents, TableVersion, has_own_files, load_contents
@@ -74,14 +74,17 @@ def _types_of(version: TableVersion, column: Column) -> frozenset[str]:
 def _of_files(
     version: TableVersion, contents: Contents, asked: Mapping[int, bool]
 ) -> TableTotals | None:
-    files, facts = contents.files, contents.facts
-    by_id = version.table.schema.by_id
-    missing = set(asked) - facts.columns
-    if files and missing:
+    files, by_id = contents.files, version.table.schema.by_id
+
+    def load(missing: Iterable[int]) -> FileFacts:
+        if not files:
+            return FileFacts()
         ids = [file.data_file_id for file in files] if contents.large else None
         divided = any(file.partition_id is not None for file in files)
         db, table_id = version.lake.db, version.table.table_id
-        facts.add(load_file_facts(db, table_id, missing, ids, with_partitions=divided))
+        return load_file_facts(db, table_id, missing, ids, with_partitions=divided)
+
+    facts = contents.known.find(asked, load)
     columns = {
         i: total_of_files(by_id[i], files, facts.stats, bounded=bounded)
         for i, bounded in asked.items()

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from ducklake_spark.bridge.frames import fresh
 from ducklake_spark.bridge.half import session_key
 from ducklake_spark.caching import Cache, declare
-from ducklake_spark.catalog.file_facts import FileFacts
+from ducklake_spark.catalog.file_facts import KnownFacts
 from ducklake_spark.catalog.files import (
     FILE_COLUMNS,
     files_query,
@@ -108,7 +108,7 @@ class Contents:
         inlined_deletes: (data file id, position) of rows that the catalog says are deleted.
         inlined: rows of the catalog; those of the open transaction come last.
         large: files besides `files`, not fetched because they are many.
-        facts: what queries have learnt of the committed files.
+        known: what queries have learnt of the committed files.
         plans: what Spark has made of it.
     """
 
@@ -116,7 +116,7 @@ class Contents:
     inlined_deletes: Sequence[tuple[int, int]]
     inlined: Sequence[InlinedRow]
     large: LargeTable | None = None
-    facts: FileFacts = field(default_factory=FileFacts)
+    known: KnownFacts = field(default_factory=KnownFacts, compare=False)
     plans: Cache[Hashable, Any] = field(default_factory=_PLANS.make, compare=False)
 
     @property
@@ -192,7 +192,7 @@ def _plan(version: TableVersion, contents: Contents) -> tuple[ScanPlan, FileChoo
     )
     lake, table, same = version.lake, version.table, _has_same_types(version)
     if large is None:
-        return plan, FileChoice(lake, table, files, same_types=same, facts=contents.facts)
+        return plan, FileChoice(lake, table, files, same_types=same, known=contents.known)
     choose = LargeChoice(
         lake,
         table,
@@ -200,7 +200,7 @@ def _plan(version: TableVersion, contents: Contents) -> tuple[ScanPlan, FileChoo
         large.groups,
         files,
         same_types=same,
-        facts=contents.facts,
+        known=contents.known,
     )
     return with_listings(plan, large, files, choose), choose
 
