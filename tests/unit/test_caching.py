@@ -34,6 +34,7 @@ MUTABLE = {
     ("spark_face.opened", "_opened"),
     ("bridge.callbacks", "in_flight"),
     ("spark.failures", "_quiet"),
+    ("spark.session", "_started"),
     ("spark_face.registry", "registry"),
 }
 # Parts of values that never change, and the handles of one gateway to the JVM.
