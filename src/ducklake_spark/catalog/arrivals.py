@@ -35,23 +35,22 @@ def load_arrivals(
 
     Where files were merged, all that they hold counts for the oldest snapshot among their rows.
     """
-    with db.reading():  # a flush in between would move rows from one place to the other
-        data = db.fetch(
-            "SELECT begin_snapshot, count(*), sum(record_count) FROM "
-            f"{db.table('ducklake_data_file')} WHERE table_id = ? AND begin_snapshot > ? "
-            "AND begin_snapshot <= ? GROUP BY begin_snapshot",
-            (table_id, after, until),
+    data = db.fetch(
+        "SELECT begin_snapshot, count(*), sum(record_count) FROM "
+        f"{db.table('ducklake_data_file')} WHERE table_id = ? AND begin_snapshot > ? "
+        "AND begin_snapshot <= ? GROUP BY begin_snapshot",
+        (table_id, after, until),
+    )
+    files = Counter({int(snapshot): int(count) for snapshot, count, _ in data})
+    rows = Counter({int(snapshot): int(total) for snapshot, _, total in data})
+    queries = [
+        Statement(
+            f"SELECT begin_snapshot, count(*) FROM {db.table(each.table_name)} "
+            "WHERE begin_snapshot > ? AND begin_snapshot <= ? GROUP BY begin_snapshot",
+            (after, until),
         )
-        files = Counter({int(snapshot): int(count) for snapshot, count, _ in data})
-        rows = Counter({int(snapshot): int(total) for snapshot, _, total in data})
-        queries = [
-            Statement(
-                f"SELECT begin_snapshot, count(*) FROM {db.table(each.table_name)} "
-                "WHERE begin_snapshot > ? AND begin_snapshot <= ? GROUP BY begin_snapshot",
-                (after, until),
-            )
-            for each in load_inlined_tables(db, table_id)
-        ]
-        for found in db.fetch_batch(queries) if queries else ():
-            rows.update({int(snapshot): int(count) for snapshot, count in found})
+        for each in load_inlined_tables(db, table_id)
+    ]
+    for found in db.fetch_batch(queries) if queries else ():
+        rows.update({int(snapshot): int(count) for snapshot, count in found})
     return files, rows

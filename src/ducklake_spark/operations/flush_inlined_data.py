@@ -18,14 +18,7 @@ from ducklake_spark.catalog.inlined import (
     load_version_snapshot,
 )
 from ducklake_spark.catalog.state import load_partition_spec
-from ducklake_spark.catalog_db.connection import MissingTable
-from ducklake_spark.errors import (
-    ColumnNotFound,
-    CorruptDataFile,
-    DuckLakeError,
-    NotSupported,
-    TransactionConflict,
-)
+from ducklake_spark.errors import ColumnNotFound, CorruptDataFile, NotSupported
 from ducklake_spark.lake import remove_files
 from ducklake_spark.limits import limits
 from ducklake_spark.model.compaction import (
@@ -75,11 +68,8 @@ def flush_inlined_data(
     rows = []
     for number, files in enumerate(members, 1):
         if not _is_flushed(files):
-            try:
-                count = _flush_rows(spark, files)
-                _flush_deletes(files)
-            except MissingTable as error:  # it is dropped by who empties it
-                raise _overtaken(files) from error
+            count = _flush_rows(spark, files)
+            _flush_deletes(files)
             if count:
                 rows.append((files.schema.name, files.table.name, count))
         if progress is not None:
@@ -174,31 +164,16 @@ def _flush_table(
     flushed: list[FlushedFile] = []
     try:
         if sum(file.record_count for file in written) != count:
-            raise _incomplete(files, inlined, count)
+            raise CorruptDataFile(
+                f'Cannot flush table "{files.table.name}": of its {count} inlined rows some have '
+                "the same id and the same snapshot."
+            )
         flushed.extend(_flushed(source, file) for file in written)
     except BaseException:
         remove_files(file.path for file in written)
         _discard([FlushedTable("", 0, tuple(flushed))])
         raise
     return FlushedTable(inlined.table_name, inlined.schema_version, tuple(flushed))
-
-
-def _incomplete(files: TableFiles, inlined: InlinedTable, count: int) -> DuckLakeError:
-    """Why fewer rows were read than counted: between two statements others may have flushed."""
-    if count_stored_rows(files.lake.db, inlined, files.tx.snapshot.snapshot_id) != count:
-        return _overtaken(files)
-    return CorruptDataFile(
-        f'Cannot flush table "{files.table.name}": of its {count} inlined rows some have the same '
-        "id and the same snapshot."
-    )
-
-
-def _overtaken(files: TableFiles) -> TransactionConflict:
-    return TransactionConflict(
-        f'Transaction conflict - attempting to flush table "{files.table.name}" - but another '
-        "transaction has flushed it meanwhile.",
-        hint="flush again, if there are rows left in the catalog.",
-    )
 
 
 def _open_source(files: TableFiles, inlined: InlinedTable) -> _Source:

@@ -1,0 +1,139 @@
+"""What the translation of one query knows while it walks through the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from ducklake_spark.binder.expressions import Aggregate, Expression, Window, refs_of
+from ducklake_spark.binder.operators import Get, Plan
+from ducklake_spark.translate.expressions import Expressions
+from ducklake_spark.translate.fragments import Fragment, fragment_of
+from ducklake_spark.translate.relations import (
+    Cell,
+    Mark,
+    NotPullable,
+    Relation,
+    is_plain,
+    wrapped,
+)
+
+AggregateTranslation = Callable[[Aggregate, Sequence[Fragment], Expressions], Fragment]
+WindowTranslation = Callable[[Window, Sequence[Fragment], Expressions], Fragment]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A common table expression of the text."""
+
+    name: str
+    text: Fragment
+    is_recursive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What `DelimGet` stands for below a join with a correlated subquery.
+
+    Attributes:
+        join: its number.
+        domain: the common table expression with the distinct keys; None while they are symbolic.
+    """
+
+    join: int
+    domain: str | None = None
+
+
+@dataclass(slots=True)
+class Context:
+    """The state of one translation."""
+
+    expressions: Expressions
+    table: Callable[[Get], str]
+    operator: Callable[[Plan, Context], Relation]
+    aggregate: AggregateTranslation
+    window: WindowTranslation
+    definitions: list[Definition] = field(default_factory=list)
+    scopes: list[Scope] = field(default_factory=list)
+    ctes: dict[int, str] = field(default_factory=dict)
+    count: int = 0
+
+    def relation(self, plan: Plan) -> Relation:
+        """The rows of an operator."""
+        return self.operator(plan, self)
+
+    def rows(self, plan: Plan) -> Relation:
+        """The rows of an operator, all of which are there.
+
+        Raises:
+            NotPullable: some may be missing for a row of the query around.
+        """
+        found = self.relation(plan)
+        if found.is_optional:
+            raise NotPullable("an operator over rows that may be missing")
+        return found
+
+    def number(self) -> int:
+        """A number that nothing else in the text has."""
+        self.count += 1
+        return self.count
+
+    def item(self) -> str:
+        """A name for an item of FROM."""
+        return f"q{self.number()}"
+
+    def wrapped(self, relation: Relation) -> Relation:
+        """The relation as one item of FROM."""
+        return wrapped(relation, self.item())
+
+    def unordered(self, relation: Relation) -> Relation:
+        """The relation without its order, ready for WHERE or for a join."""
+        found = self.wrapped(relation) if relation.limit else relation
+        return replace(found, order=())
+
+    def ready(self, relation: Relation) -> Relation:
+        """The relation without its order, and with columns that may be written many times."""
+        found = self.unordered(relation)
+        return found if found.is_plain else self.wrapped(found)
+
+    def readable(self, relation: Relation, nodes: Iterable[Expression]) -> Relation:
+        """The relation without its order, in which what the expressions read is plain."""
+        found = self.unordered(relation)
+        used = {index for node in nodes for index in refs_of(node)}
+        plain = all(is_plain(found.columns[index]) for index in used)
+        return found if plain else self.wrapped(found)
+
+    def movable(self, relation: Relation) -> Relation:
+        """The relation without its order, ready to be joined: its marks may stay marks."""
+        found = self.unordered(relation)
+        return found if found.is_movable else self.wrapped(found)
+
+    def scalar(self, node: Expression, columns: Sequence[Cell]) -> Fragment:
+        """Spark SQL of an expression over columns."""
+        values = [cell.value if isinstance(cell, Mark) else cell for cell in columns]
+        return self.expressions.scalar(node, values)
+
+    @contextmanager
+    def scope(self, scope: Scope) -> Iterator[None]:
+        """Translate what is inside under a join with a correlated subquery."""
+        self.scopes.append(scope)
+        try:
+            yield
+        finally:
+            self.scopes.pop()
+
+    def define(self, name: str, text: Fragment, *, is_recursive: bool = False) -> None:
+        """Add a common table expression."""
+        self.definitions.append(Definition(name, text, is_recursive))
+
+
+def with_definitions(definitions: Sequence[Definition], body: Fragment) -> Fragment:
+    """A query with its common table expressions in front."""
+    if not definitions:
+        return body
+    word = "WITH RECURSIVE " if any(each.is_recursive for each in definitions) else "WITH "
+    parts: list[Fragment | str] = []
+    for each in definitions:
+        parts += [", " if parts else word, each.name, " AS (", each.text, ")"]
+    return fragment_of((*parts, " ", body))

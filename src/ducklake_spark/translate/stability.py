@@ -1,0 +1,57 @@
+"""What the operators of a plan are over, and whether computing them twice gives the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ducklake_spark.binder.operators import (
+    AsofJoin,
+    CrossProduct,
+    Cte,
+    CteRef,
+    DelimJoin,
+    Join,
+    Limit,
+    Plan,
+    PositionalJoin,
+    RecursiveCte,
+    Sample,
+    SetOperation,
+    TableFunction,
+    Windows,
+)
+
+
+def children_of(plan: Plan) -> tuple[Plan, ...]:
+    """The operators directly below."""
+    match plan:
+        case Join() | DelimJoin() | CrossProduct() | AsofJoin() | PositionalJoin():
+            return (plan.left, plan.right)
+        case Cte():
+            return (plan.definition, plan.child)
+        case RecursiveCte():
+            return (plan.anchor, plan.step)
+        case SetOperation():
+            return plan.children
+        case TableFunction():
+            return () if plan.child is None else (plan.child,)
+        case _:
+            child: Plan | None = getattr(plan, "child", None)
+            return () if child is None else (child,)
+
+
+def operators(plan: Plan) -> Iterator[Plan]:
+    """The operator and all below it."""
+    yield plan
+    for child in children_of(plan):
+        yield from operators(child)
+
+
+def is_stable(plan: Plan) -> bool:
+    """Whether computing the rows twice surely gives the same rows."""
+    return not any(isinstance(each, Limit | Sample | Windows) for each in operators(plan))
+
+
+def references(plan: Plan, index: int) -> int:
+    """How often the rows of a common table expression are read."""
+    return sum(isinstance(each, CteRef) and each.index == index for each in operators(plan))
