@@ -437,6 +437,7 @@ WINDOWS = (
         "<= 3 ORDER BY n"
     ),
     "SELECT a, sum(count(*)) OVER () FROM t GROUP BY a",
+    "SELECT row_number() OVER (), s FROM (SELECT s FROM t ORDER BY b, a, s) q ORDER BY 1",
     "SELECT a, b FROM t WHERE b > 5 QUALIFY b = max(b) OVER (PARTITION BY a) ORDER BY a, b",
 )
 
@@ -463,6 +464,9 @@ PIVOTS = (
     "PIVOT t ON a IN (1, 2) USING sum(b) AS x, count(*) AS y GROUP BY s",
     "UNPIVOT one ON k INTO NAME n VALUE w",
     "FROM t PIVOT (sum(b) FOR a IN (1, 2, 3) GROUP BY s)",
+    "PIVOT t ON b IN ("
+    + ", ".join(map(str, range(10, 60)))
+    + ") USING max(s) AS x, count(*) AS y GROUP BY a",
 )
 
 QUERIES = (

@@ -252,7 +252,16 @@ def _sample(fields: Fields, children: Children) -> op.Plan:
 
 def _pivot(fields: Fields, children: Children) -> op.Plan:
     fields.skip("pivot_index")
-    return op.Pivot(children[0], fields.take("bound_pivot"))
+    data = Fields(fields.take("bound_pivot"), "a PIVOT")
+    found = op.Pivot(
+        children[0],
+        data.take("group_count", 0),
+        data.several("pivot_values", str),
+        data.several("aggregates", lambda each: str(each["name"])),
+        data.several("types", decode_type),
+    )
+    data.end()
+    return found
 
 
 # --- two children --------------------------------------------------------------------------------

@@ -288,10 +288,20 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Pivot:
-    """PIVOT over rows that are grouped already."""
+    """PIVOT over rows that are grouped already: groups, a list for each aggregate, a list of keys.
+
+    Attributes:
+        groups: how many columns of the child are given on.
+        keys: for each column behind them the text that its elements have in the list of keys.
+        aggregates: the names of the aggregates, which the columns take in turn.
+        types: of all columns.
+    """
 
     child: Plan
-    bind_data: Mapping[str, Any]
+    groups: int
+    keys: tuple[str, ...]
+    aggregates: tuple[str, ...]
+    types: tuple[BoundType, ...]
 
 
 Plan = (
@@ -326,7 +336,7 @@ Plan = (
 def types_of(plan: Plan) -> tuple[BoundType, ...]:
     """The types of the rows that an operator gives."""
     match plan:
-        case Get() | EmptyResult() | Values() | DelimGet() | CteRef():
+        case Get() | EmptyResult() | Values() | DelimGet() | CteRef() | Pivot():
             return plan.types
         case TableFunction():
             own = tuple(plan.types[index] for index in plan.columns)
@@ -359,7 +369,7 @@ def _joined_types(
 
 
 def _first_child(
-    plan: SetOperation | RecursiveCte | Cte | Filter | Sorting | Limit | Distinct | Sample | Pivot,
+    plan: SetOperation | RecursiveCte | Cte | Filter | Sorting | Limit | Distinct | Sample,
 ) -> Plan:
     """The operator below that has the same columns."""
     match plan:

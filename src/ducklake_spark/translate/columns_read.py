@@ -21,14 +21,16 @@ from ducklake_spark.binder.operators import (
     Windows,
     types_of,
 )
-from ducklake_spark.translate.stability import children_of
+from ducklake_spark.translate.stability import children_of, operators
 
 Needed = frozenset[int]
 
 
 def row_ids_read(plan: Plan) -> frozenset[int]:
     """The `id` of each `Get` in the plan whose row id somebody reads."""
-    return frozenset(_read(plan, frozenset(range(len(types_of(plan))))))
+    if not any(isinstance(each, Get) and None in each.columns for each in operators(plan)):
+        return frozenset()
+    return frozenset(_read(plan, _all(plan)))
 
 
 def _read(plan: Plan, needed: Needed) -> Iterator[int]:

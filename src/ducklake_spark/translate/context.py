@@ -100,6 +100,8 @@ class Context:
     def readable(self, relation: Relation, nodes: Iterable[Expression]) -> Relation:
         """The relation without its order, in which what the expressions read is plain."""
         found = self.unordered(relation)
+        if found.is_plain:
+            return found
         used = {index for node in nodes for index in refs_of(node)}
         plain = all(is_plain(found.columns[index]) for index in used)
         return found if plain else self.wrapped(found)

@@ -18,6 +18,7 @@ from ducklake_spark.binder.types import BOOLEAN
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.context import Context
 from ducklake_spark.translate.fragments import Fragment, fragment_of, joined, sql
+from ducklake_spark.translate.input_order import with_input_order, with_input_order_in_windows
 from ducklake_spark.translate.relations import (
     Carried,
     Cell,
@@ -36,6 +37,7 @@ from ducklake_spark.translate.types import is_equal_in_spark
 
 def aggregation(plan: Aggregation, context: Context) -> Relation:
     """The rows of a GROUP BY."""
+    plan = with_input_order(plan)
     child = context.readable(context.rows(plan.child), (*plan.groups, *plan.aggregates))
     if plan.sets != (tuple(range(len(plan.groups))),):
         return _grouping_sets(plan, child, context)
@@ -279,6 +281,7 @@ def _distinct_on(plan: Distinct, child: Relation, context: Context) -> Relation:
 
 def windows(plan: Windows, context: Context) -> Relation:
     """Window functions behind the rows of the child."""
+    plan, added = with_input_order_in_windows(plan)
     child = context.rows(plan.child)
     if child.carried:
         raise NotPullable("a window over the rows of a correlated subquery")
@@ -287,4 +290,5 @@ def windows(plan: Windows, context: Context) -> Relation:
     found = tuple(context.window(each, values, context.expressions) for each in plan.windows)
     if any(each.outers for each in found):
         raise NotPullable("a window that reads the query around")
-    return context.wrapped(replace(child, columns=(*child.columns, *found)))
+    kept = child.columns[: len(child.columns) - added]
+    return context.wrapped(replace(child, columns=(*kept, *found)))

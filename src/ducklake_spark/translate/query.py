@@ -14,6 +14,7 @@ from ducklake_spark.translate import (
     joins,
     limits,
     ordered_joins,
+    pivots,
     sets,
     subqueries,
     table_functions,
@@ -190,5 +191,6 @@ _OPERATORS: Final[dict[type, Callable[[Any, Context], Relation]]] = {
     op.EmptyResult: sets.empty_result,
     op.DummyScan: _one_row,
     op.TableFunction: table_functions.table_function,
+    op.Pivot: pivots.pivot,
     op.Unnesting: table_functions.unnesting,
 }
