@@ -17,11 +17,17 @@ def evaluator(mirror: Mirror) -> Callable[[str], tuple[Any, ...]]:
 
         try:
             return mirror.ask(query)[0]
+        except UnicodeDecodeError as error:  # DuckDB quotes bytes of a value that are no text
+            raise InvalidValue(_words(error.object.decode("utf-8", "replace"))) from error
         except duckdb.Error as error:
-            text = str(error).split("\n\nLINE ")[0].strip()
             kind = (
                 NotSupported if isinstance(error, duckdb.NotImplementedException) else InvalidValue
             )
-            raise kind(text) from error
+            raise kind(_words(str(error))) from error
 
     return evaluate
+
+
+def _words(text: str) -> str:
+    """What went wrong, without the place in a text that nobody has written."""
+    return text.split("\n\nLINE ", maxsplit=1)[0].strip()

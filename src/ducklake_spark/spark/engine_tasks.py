@@ -66,15 +66,17 @@ def _run(engine: Any, query: str, rows: pa.Table) -> pa.Table:
     engine.register("rows", rows)
     try:
         return engine.execute(query).to_arrow_table()
+    except UnicodeDecodeError as error:  # DuckDB quotes bytes of a value that are no text
+        raise _told(error.object.decode("utf-8", "replace")) from error
     except duckdb.Error as error:
-        raise told_by_duckdb(error) from error
+        raise _told(str(error)) from error
     finally:
         engine.unregister("rows")
 
 
-def told_by_duckdb(error: Exception) -> DuckLakeError:
+def _told(message: str) -> DuckLakeError:
     """An error of DuckDB in its own words, without the place in a text that nobody has written."""
-    text = str(error).split("\n\nLINE ")[0].strip()
+    text = message.split("\n\nLINE ", maxsplit=1)[0].strip()
     kind = NotSupported if text.startswith("Not implemented Error") else InvalidValue
     return kind(text)
 

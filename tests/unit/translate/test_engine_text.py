@@ -10,7 +10,7 @@ import pytest
 from ducklake_spark.binder.expressions import Function, Ref
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.engine_text import EngineText, is_volatile
-from support.bound import Binder
+from support.bound_expressions import Binder
 
 COLUMNS = {
     "i": "INTEGER",
