@@ -6,7 +6,7 @@ from typing import Final
 
 from ducklake_spark.binder.types import BoundType
 from ducklake_spark.translate.fragments import Fragment, sql
-from ducklake_spark.translate.functions.templates import has_types, is_nonzero
+from ducklake_spark.translate.functions.templates import has_types, is_nonzero, number_of
 from ducklake_spark.translate.rules import Call, Rules
 
 # The carrier of an unsigned type is wider. A cast to the signed type of its own width, moved by
@@ -29,6 +29,9 @@ _CARRIERS: Final = {
     "UINTEGER": "BIGINT",
 }
 _PLAIN: Final = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"})
+_UNSIGNED: Final = frozenset({"UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"})
+SAFE_WIDTH: Final = 34
+"""Wider decimals lose digits in Spark's minus and abs()."""
 _WIDEST: Final = 38
 _LEAST_SCALE: Final = 6  # what Spark keeps of the scale when digits do not suffice
 
@@ -43,11 +46,21 @@ def add(call: Call) -> Fragment | None:
 def subtract(call: Call) -> Fragment | None:
     """``-`` of two numbers, or the negative of one."""
     if len(call.arguments) == 1:
-        signed = call.ids()[0] in _PLAIN | {"DECIMAL"}
-        return sql("(- {})", *call.arguments) if signed and call.types[0] == call.type else None
+        return negative(call)
     if call.type.id == "UHUGEINT":
         return None
     return _exact(call, "({} - {})")
+
+
+def negative(call: Call) -> Fragment | None:
+    """The negative of a signed number."""
+    kind = call.type
+    if call.types != (kind,):
+        return None
+    if kind.id in _PLAIN or (kind.id == "DECIMAL" and kind.width <= SAFE_WIDTH):
+        return sql("(- {})", *call.arguments)
+    is_wide = kind.id == "HUGEINT" or (kind.id == "DECIMAL" and kind.scale <= _LEAST_SCALE)
+    return sql(f"CAST(0BD - {{}} AS {_decimal(kind)})", *call.arguments) if is_wide else None
 
 
 def multiply(call: Call) -> Fragment | None:
@@ -88,10 +101,18 @@ def modulo(call: Call) -> Fragment | None:
     if call.type.id == "DECIMAL" and set(call.ids()) == {"DECIMAL"}:
         remainder = "{} % {}" if is_nonzero(call, 1) else "{} % nullif({}, 0)"
         return sql(f"CAST({remainder} AS {_decimal(call.type)})", *call.arguments)
-    whole = call.type.id in _CARRIERS or call.type.id in ("UBIGINT", "HUGEINT", "UHUGEINT")
-    if not whole or not _are_alike(call):
+    return _modulo_of_whole(call) if _are_alike(call) else None
+
+
+def _modulo_of_whole(call: Call) -> Fragment | None:
+    """Of the least integer and -1 DuckDB makes an error, Spark 0."""
+    kind, divisor = call.type.id, number_of(call, 1)
+    if divisor not in (None, 0, -1) or kind in _UNSIGNED | {"HUGEINT"}:
+        return sql("({} % {})" if divisor else "({} % nullif({}, 0))", *call.arguments)
+    if kind not in _CARRIERS:
         return None
-    return sql("({} % {})" if is_nonzero(call, 1) else "({} % nullif({}, 0))", *call.arguments)
+    by_minus_one = f"CAST((- {{0}}) * 0 AS {_CARRIERS[kind]})"
+    return sql(f"if({{1}} = -1, {by_minus_one}, {{0}} % nullif({{1}}, 0))", *call.arguments)
 
 
 def _exact(call: Call, template: str) -> Fragment | None:
@@ -130,6 +151,8 @@ def _product(left: BoundType, right: BoundType) -> tuple[int, int]:
 
 
 def _decimal(kind: BoundType) -> str:
+    if kind.id == "HUGEINT":
+        return "DECIMAL(38,0)"
     return f"DECIMAL({kind.width},{kind.scale})"
 
 

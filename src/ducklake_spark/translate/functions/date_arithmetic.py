@@ -10,10 +10,10 @@ from ducklake_spark.translate.functions.dates import FINITE, as_timestamp
 from ducklake_spark.translate.functions.templates import DATED, DAYS, has_types, interval_of
 from ducklake_spark.translate.rules import Call, Rules
 
-# The cast raises outside of the days that DuckDB has, of which infinity is none.
+# Of the days that DuckDB can reach, those that stand for infinity are an error: the number in their
+# place does not fit.
 _MOVED: Final = (
-    "date_from_unix_date(CAST(CAST(CAST(unix_date({{0}}) AS BIGINT) {} {{1}} + 1L AS INT)"
-    " - 3L AS INT) + 2)"
+    "date_from_unix_date(CAST(if({0} IN (2147483647, -2147483647), 2147483648L, {0}) AS INT))"
 )
 _WHOLE: Final = frozenset({"INTEGER"})
 _INTERVALS: Final = frozenset({"INTERVAL"})
@@ -38,7 +38,9 @@ def subtract(call: Call) -> Fragment | None:
 
 def _moved(call: Call, operator: str) -> Fragment | None:
     if has_types(call, DAYS, _WHOLE):
-        template = f"if({FINITE['DATE']}, {_MOVED.format(operator)}, {{0}})"
+        moved = _MOVED.format(f"(CAST(unix_date({{0}}) AS BIGINT) {operator} {{1}})")
+        same = "WHEN {1} IS NOT NULL THEN {0}"
+        template = f"CASE WHEN {FINITE['DATE']} THEN {moved} {same} END"
         return sql(template, *call.arguments)
     if not has_types(call, DATED, _INTERVALS) or call.type.id != "TIMESTAMP":
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ducklake_spark.translate.fragments import Fragment, sql
-from ducklake_spark.translate.functions.templates import DATED, LOCAL, has_types, text_of
+from ducklake_spark.translate.functions.templates import DATED, LOCAL, has_types, on, text_of
 from ducklake_spark.translate.rules import Call, Rule, Rules
 
 _INFINITY: Final = "TIMESTAMP_NTZ'294247-01-10 04:00:54.775807'"
@@ -95,7 +95,10 @@ def finite(call: Call, template: str, *, otherwise: str = "NULL", index: int = 0
 
 def as_timestamp(call: Call, template: str) -> Fragment:
     """A template that makes a TIMESTAMP of a date or timestamp; infinity stays infinity."""
-    infinity = f"if({{0}} > DATE'1970-01-01', {_INFINITY}, {_MINUS_INFINITY})"
+    year = "DATE'1970-01-01'"
+    infinity = (
+        f"CASE WHEN {{0}} > {year} THEN {_INFINITY} WHEN {{0}} < {year} THEN {_MINUS_INFINITY} END"
+    )
     return finite(call, template, otherwise=infinity if call.ids()[0] == "DATE" else "{0}")
 
 
@@ -103,10 +106,11 @@ def part(name: str) -> Rule:
     """A part that is a whole number."""
 
     def rule(call: Call) -> Fragment | None:
-        known = name in _PARTS or call.ids() == ("TIMESTAMP",)
-        if not known or not has_types(call, DATED):
+        if not has_types(call, DATED):
             return None
-        return finite(call, f"CAST({(_PARTS | _PARTS_OF_TIME)[name]} AS BIGINT)")
+        is_midnight = name in _PARTS_OF_TIME and call.ids() == ("DATE",)
+        found = "0" if is_midnight else (_PARTS | _PARTS_OF_TIME)[name]
+        return finite(call, f"CAST({found} AS BIGINT)")
 
     return rule
 
@@ -178,7 +182,6 @@ def _difference(template: str) -> str:
 _DAYS: Final = "CAST(unix_date(CAST({0} AS DATE)) AS BIGINT)"
 _DIFFERENCES: Final = {
     "year": _difference("CAST(year({0}) AS BIGINT)"),
-    "quarter": _difference("year({0}) * 4L + quarter({0})"),
     "month": _difference("year({0}) * 12L + month({0})"),
     "day": _difference(_DAYS),
 }
@@ -206,13 +209,9 @@ def _since_1970(of_date: str, of_timestamp: str) -> Rule:
     return rule
 
 
-def date_of_parts(call: Call) -> Fragment | None:
-    """make_date() of three numbers, or of days since 1970."""
-    whole = {"BIGINT"}
-    if has_types(call, {"INTEGER"}):
-        return sql("date_from_unix_date({})", *call.arguments)
-    template = "make_date(CAST({} AS INT), CAST({} AS INT), CAST({} AS INT))"
-    return sql(template, *call.arguments) if has_types(call, whole, whole, whole) else None
+def date_of_days(call: Call) -> Fragment | None:
+    """``make_date`` of days since 1970."""
+    return on("date_from_unix_date({})", {"INTEGER"})(call)
 
 
 RULES: Final[Rules] = {
@@ -226,7 +225,7 @@ RULES: Final[Rules] = {
     "last_day": last_day,
     "dayname": _named(_DAY_NAMES, "dayofweek({0})"),
     "monthname": _named(_MONTHS, "month({0})"),
-    "make_date": date_of_parts,
+    "make_date": date_of_days,
     "epoch": _since_1970("unix_date({0}) * 86400D", f"CAST({_MICROS} AS DOUBLE) / 1000000D"),
     "epoch_us": _since_1970("unix_date({0}) * 86400000000L", _MICROS),
 }

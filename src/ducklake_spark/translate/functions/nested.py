@@ -69,7 +69,7 @@ def contains(call: Call) -> Fragment | None:
     match call.ids():
         case ("VARCHAR", "VARCHAR"):
             return sql("contains({}, {})", *call.arguments)
-        case ("LIST", _):
+        case ("LIST", _) if text_of(call, 1) != "":  # which DuckDB's optimizer finds in any list
             return list_contains(call)
         case _:
             return None
@@ -88,7 +88,9 @@ def position(call: Call) -> Fragment | None:
     if not has_types(call, _LISTS, _PLAIN) or call.types[0].child != call.types[1]:
         return None
     found = "CAST(nullif(array_position({0}, {1}), 0) AS INT)"
-    return sql(found, *call.arguments) if call.constant(1) is not None else None
+    constant = call.constant(1)  # DuckDB finds a NULL, Spark does not
+    is_known = constant is not None and constant.value is not None
+    return sql(found, *call.arguments) if is_known else None
 
 
 def length(call: Call) -> Fragment | None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Final
 
 from ducklake_spark.binder.expressions import Cast, Constant, Expression, Function
+from ducklake_spark.binder.types import INTEGERS, NUMBERS
+from ducklake_spark.errors import InvalidValue
+from ducklake_spark.model.intervals import parse_interval
 from ducklake_spark.translate.fragments import Fragment, sql
 from ducklake_spark.translate.rules import Call, Rule
 
@@ -52,7 +56,10 @@ def number_of(call: Call, index: int) -> int | None:
     """The argument if it is a constant integer."""
     found = call.constant(index)
     is_number = found is not None and isinstance(found.value, int) and not _is_scaled(found)
-    return found.value if found is not None and is_number else None
+    if found is None or not is_number:
+        return None
+    value: int = found.value
+    return value if -_LARGE <= value < _LARGE or call.ids()[index] != "INTEGER" else None
 
 
 def interval_of(node: Expression) -> tuple[int, int, int] | None:
@@ -60,6 +67,8 @@ def interval_of(node: Expression) -> tuple[int, int, int] | None:
     if isinstance(node, Constant) and node.type.id == "INTERVAL" and node.value is not None:
         months, days, micros = node.value
         return months, days, micros
+    if isinstance(node, Cast) and node.type.id == "INTERVAL":
+        return _interval_of_text(node.child)
     if isinstance(node, Function) and node.name in _UNITS and len(node.children) == 1:
         count = _whole(node.children[0])
         months, days, micros = _UNITS[node.name]
@@ -69,13 +78,29 @@ def interval_of(node: Expression) -> tuple[int, int, int] | None:
 
 def is_nonzero(call: Call, index: int) -> bool:
     """Whether the argument is a constant number other than zero."""
-    found = call.constant(index)
-    return found is not None and isinstance(found.value, int | float) and found.value != 0
+    node: Expression = call.nodes[index]
+    while isinstance(node, Cast) and node.type.id in ("FLOAT", "DOUBLE"):
+        node = node.child
+    while isinstance(node, Cast) and node.type.id in INTEGERS | {"DECIMAL"} and _is_whole(node):
+        node = node.child
+    return isinstance(node, Constant) and _is_number(node) and node.value != 0
 
 
-def typed_null(kind: str) -> str:
-    """NULL of a type of Spark."""
-    return f"CAST(NULL AS {kind})"
+def _is_whole(node: Cast) -> bool:
+    return node.child.type.id in INTEGERS
+
+
+def _is_number(node: Constant) -> bool:
+    return isinstance(node.value, int | float) and node.type.id in NUMBERS
+
+
+def _interval_of_text(node: Expression) -> tuple[int, int, int] | None:
+    if not isinstance(node, Constant) or not isinstance(node.value, str):
+        return None
+    try:
+        return parse_interval(node.value)
+    except InvalidValue:
+        return None
 
 
 def _fitting(months: int, days: int, micros: int) -> tuple[int, int, int] | None:
@@ -85,23 +110,25 @@ def _fitting(months: int, days: int, micros: int) -> tuple[int, int, int] | None
 
 
 def _is_scaled(found: Constant) -> bool:
-    return isinstance(found.value, bool) or found.type.id not in _WHOLE
+    return isinstance(found.value, bool) or found.type.id not in INTEGERS
 
 
 def _whole(node: Expression) -> int | None:
     """What ``CAST(trunc(CAST(3 AS DOUBLE)) AS INTEGER)`` is: so DuckDB writes INTERVAL 3 DAY."""
     while isinstance(node, Cast) or (isinstance(node, Function) and node.name == "trunc"):
         node = node.child if isinstance(node, Cast) else node.children[0]
-    if not isinstance(node, Constant) or _is_scaled(node) or node.value is None:
+    if not isinstance(node, Constant) or node.value is None:
+        return None
+    if isinstance(node.value, str) and _DIGITS.fullmatch(node.value):
+        return int(node.value)
+    if _is_scaled(node):
         return None
     value: int = node.value
     return value if abs(value) < _LARGE else None
 
 
+_DIGITS: Final = re.compile(r"-?[0-9]{1,9}")
 _LARGE: Final = 2**31
-_WHOLE: Final = frozenset(
-    f"{sign}{name}INT" for sign in ("", "U") for name in ("TINY", "SMALL", "BIG", "HUGE")
-) | {"INTEGER", "UINTEGER"}
 _UNITS: Final = {
     "to_years": (12, 0, 0),
     "to_quarters": (3, 0, 0),

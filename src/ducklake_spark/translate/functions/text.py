@@ -156,6 +156,7 @@ RULES: Final[Rules] = {
     "rtrim": _trimmed("TRAILING"),
     "repeat": repeated,
     "concat": concat,
+    "||": first_of(on("concat({}, {})", TEXT, TEXT), on("concat({}, {})", BINARY, BINARY)),
     "concat_ws": concat_with,
     "string_split": split,
     "instr": find,
@@ -174,6 +175,6 @@ RULES: Final[Rules] = {
     "sha256": first_of(on(f"sha2({_HASHED}, 256)", TEXT), on("sha2({}, 256)", BINARY)),
     "hex": on("hex({})", TEXT | BINARY | {"BIGINT"}),
     "bin": on("bin({})", _BIGINTS),
-    "to_base64": on("base64({})", BINARY),
+    "to_base64": on(r"replace(base64({}), '\r\n', '')", BINARY),
     "encode": on("CAST({} AS BINARY)", TEXT),
 }
