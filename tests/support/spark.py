@@ -19,7 +19,7 @@ def start_spark(directory: Path) -> SparkSession:
     settings = {
         "spark.driver.memory": "3g",
         # Tests run much code once: a quick compiler costs a third of what the thorough one does.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=192m",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
