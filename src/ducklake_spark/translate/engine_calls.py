@@ -93,12 +93,38 @@ class EngineCalls:
         values = values or ["0"]  # a function of Spark needs one
         return sql(f"{call.name}({{}})", joined(", ", values))
 
+    def over_rows(
+        self, label: str, text: str, arguments: Sequence[Argument], result: BoundType
+    ) -> Fragment:
+        """Spark SQL of an answer for each row that DuckDB finds for all rows at once.
+
+        Args:
+            label: what is called, for whoever reads the plan.
+            text: a SELECT of ``row`` and ``answer`` from ``batch``, which has the columns ``row``,
+                ``a0``, ``a1`` and so on. Where it has no row, the answer is NULL.
+            arguments: Spark SQL of them with their types.
+            result: the type of ``answer``.
+        """
+        kinds = [kind for _, kind in arguments]
+        call = self._make(label, text, kinds, result, False, over=_query_of_rows)
+        scalar = f"(WITH batch AS ({_nulls(kinds)}) SELECT any_value(answer) FROM ({text}))"
+        _CHECKED.find(call.name, lambda: self._check(label, scalar, kinds, result))
+        self._calls[call.name] = call
+        self.uses += 1
+        return sql(f"{call.name}({{}})", joined(", ", [value for value, _ in arguments]))
+
     def _make(
-        self, label: str, text: str, kinds: Sequence[BoundType], result: BoundType, volatile: bool
+        self,
+        label: str,
+        text: str,
+        kinds: Sequence[BoundType],
+        result: BoundType,
+        volatile: bool,
+        over: Callable[[str, Sequence[BoundType], BoundType], str] | None = None,
     ) -> EngineCall:
         for kind in kinds:
             spark_type(kind)  # refuses what has no carrier
-        query, type_ = _query(text, kinds, result), spark_type(result)
+        query, type_ = (over or _query)(text, kinds, result), spark_type(result)
         told = "\0".join((query, type_, repr(self._settings), *map(str, map(carrier, kinds))))
         digest = hashlib.sha256(told.encode()).hexdigest()[:_DIGEST]
         readable = _READABLE.sub("_", _NAMES.get(label, label)).strip("_").lower() or "compute"
@@ -122,11 +148,30 @@ class EngineCalls:
         return True
 
 
-def _query(text: str, kinds: Sequence[BoundType], result: BoundType) -> str:
-    """The SELECT that a task runs; what has a query inside might lose the order of the rows."""
+def _nulls(kinds: Sequence[BoundType]) -> str:
+    """A row of NULLs as the rows of a task are."""
+    values = [f"{null_text(kind)} AS a{at}" for at, kind in enumerate(kinds)]
+    return f"SELECT {', '.join([*values, f'0 AS {_ROW}'])}"
+
+
+def _rows(kinds: Sequence[BoundType]) -> str:
+    """The rows of a task, of their own types."""
     names = [f"a{at}" for at in range(len(kinds))]
     values = [from_carrier(name, kind) for name, kind in zip(names, kinds, strict=True)]
     columns = [f"{value} AS {name}" for value, name in zip(values, names, strict=True)]
-    rows = f"SELECT {', '.join([*columns, _ROW])} FROM rows"
-    query = f"SELECT {to_carrier(f'({text})', result)} AS answer FROM ({rows})"
+    return f"SELECT {', '.join([*columns, _ROW])} FROM rows"
+
+
+def _query_of_rows(text: str, kinds: Sequence[BoundType], result: BoundType) -> str:
+    """The SELECT that a task runs for all of its rows."""
+    answers = f"SELECT {_ROW}, answer FROM batch LEFT JOIN ({text}) USING ({_ROW})"
+    answer = to_carrier("answer", result)
+    return (
+        f"WITH batch AS ({_rows(kinds)}) SELECT {answer} AS answer FROM ({answers}) ORDER BY {_ROW}"
+    )
+
+
+def _query(text: str, kinds: Sequence[BoundType], result: BoundType) -> str:
+    """The SELECT that a task runs; what has a query inside might lose the order of the rows."""
+    query = f"SELECT {to_carrier(f'({text})', result)} AS answer FROM ({_rows(kinds)})"
     return f"{query} ORDER BY {_ROW}" if "SELECT " in text else query

@@ -6,13 +6,13 @@ DuckDB itself computes it inside Spark's tasks, else the query is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from ducklake_spark.binder.expressions import Aggregate, Cast, Constant, Expression, Function
 from ducklake_spark.binder.types import BoundType
-from ducklake_spark.translate.fragments import Fragment
+from ducklake_spark.translate.fragments import EMPTY, Fragment, sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +55,97 @@ Rules = dict[str, Rule]
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """A call of an aggregate. Spark's text is `function` + FILTER or OVER + what `finish` makes."""
+    """A call of an aggregate whose arguments are Spark SQL already.
+
+    Attributes:
+        arguments: Spark SQL, NULL in the rows that `mask` leaves out.
+        orders: the keys of ORDER BY inside the call, in the places of ``node.orders``.
+        clause: what stands behind each aggregate function of Spark: FILTER, OVER, or nothing.
+        mask: which rows count, where a clause cannot say it.
+    """
 
     node: Aggregate
     arguments: tuple[Fragment, ...]
-    types: tuple[BoundType, ...]
-    orders: Fragment | None
+    orders: tuple[Fragment, ...] = ()
+    clause: Fragment = EMPTY
+    mask: Fragment | None = None
+    is_window: bool = False
+
+    @property
+    def argument(self) -> Fragment:
+        """The first argument."""
+        return self.arguments[0]
+
+    @property
+    def type(self) -> BoundType:
+        """Of the first argument."""
+        return self.node.children[0].type
+
+    @property
+    def distinct(self) -> str:
+        """The word DISTINCT, if the call has it."""
+        return "DISTINCT " if self.node.is_distinct else ""
+
+    def run(self, template: str, *parts: Fragment | str) -> Fragment:
+        """An aggregate function of Spark with the clause of this call behind it."""
+        found = sql(template, *parts)
+        return sql("{} {}", found, self.clause) if self.clause.pieces else found
+
+    def kept(self, value: Fragment | str) -> Fragment:
+        """A value of a row, NULL if the row does not count."""
+        if self.mask is None:
+            return sql("{}", value)
+        return sql("CASE WHEN {} THEN {} END", self.mask, value)
 
 
-@dataclass(frozen=True, slots=True)
-class AggregateText:
-    """Spark SQL of an aggregate: ``function`` with a ``{}`` where FILTER or OVER stands.
+AggregateRule = Callable[[AggregateCall], "Fragment | None"]
+"""Spark SQL for a call of an aggregate; None where Spark would answer otherwise than DuckDB."""
 
-    An answer may need several aggregates: the template has one ``{}`` behind each of them, and
-    `template` is completed by the same clause everywhere.
-    """
-
-    template: str
-    parts: tuple[Fragment, ...] = ()
+AggregateRules = dict[str, AggregateRule]
+"""By the function's name."""
 
 
-AggregateRule = Callable[[AggregateCall], "AggregateText | None"]
+class Engine(Protocol):
+    """DuckDB inside Spark's tasks."""
+
+    def call(
+        self,
+        label: str,
+        text: str,
+        arguments: Sequence[tuple[Fragment, BoundType]],
+        result: BoundType,
+    ) -> Fragment:
+        """Spark SQL for DuckDB's SQL over arguments that it calls a0, a1 and so on."""
+        ...
+
+    def over_rows(
+        self,
+        label: str,
+        text: str,
+        arguments: Sequence[tuple[Fragment, BoundType]],
+        result: BoundType,
+    ) -> Fragment:
+        """Spark SQL for a SELECT of DuckDB's from all rows of a batch."""
+        ...
+
+
+class Expressions(Protocol):
+    """What says scalar expressions in Spark SQL."""
+
+    @property
+    def engine(self) -> Engine:
+        """For what DuckDB has to compute."""
+        ...
+
+    def scalar(self, node: Expression, columns: Sequence[Fragment]) -> Fragment:
+        """Spark SQL of an expression over the columns of the rows below."""
+        ...
+
+    def ordering(
+        self, value: Fragment, kind: BoundType, *, is_descending: bool, nulls_first: bool
+    ) -> Fragment:
+        """A key of ORDER BY with its direction."""
+        ...
 
 
 def is_function(node: Expression, name: str) -> bool:
