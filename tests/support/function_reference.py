@@ -27,15 +27,6 @@ _ABOUT_HERE: Final = "is about DuckDB's own connection, plan or storage"
 _UNCARRIED: Final = (
     *("GEOMETRY", "BIGNUM", "VARIANT", "AGGREGATE_STATE", "TYPE", "UNION", "INVALID", "TIME_NS"),
 )
-    "GEOMETRY",
-    "BIGNUM",
-    "VARIANT",
-    "AGGREGATE_STATE",
-    "TYPE",
-    "UNION",
-    "INVALID",
-    "TIME_NS",
-)
 _ORDER: Final = (*SIGNED, *UNSIGNED, "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "BLOB", "DATE")
 _HEAD: Final = """\
 # Functions
@@ -55,8 +46,8 @@ are DuckDB's. What a function answers is, too. There are three ways, and no othe
 What reads no row is computed once by DuckDB, when the query is planned.
 
 This page is made from the registry and from `duckdb_functions()` of DuckDB {version}; a test holds
-it. Of {overloads} overloads (other names counted) Spark computes {native}, DuckDB in tasks {engine},
-and {refused} are refused.
+it. Of {overloads} overloads (other names counted) Spark computes {native}, DuckDB in tasks
+{engine}, and {refused} are refused.
 
 ## Computed by Spark
 
