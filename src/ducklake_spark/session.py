@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ducklake_spark.binder.mirror import MIRRORS
 from ducklake_spark.catalog.state import CatalogState
 from ducklake_spark.catalog_db.query_log import QueryLog
 from ducklake_spark.commit.retry import RetryPolicy
@@ -48,6 +49,7 @@ class Session(TakesTurns):
         self.secrets: dict[str, Any] = {}  # what CREATE SECRET has made
         self.temporary: dict[str, str] = {}  # tables of CREATE TEMP TABLE, by name in lower case
         self.sources: dict[str, DuckDBFile] = {}  # attached DuckDB databases, to be read only
+        self.mirrors = MIRRORS.make()  # on which DuckDB binds queries, by settings
         self.retry = RetryPolicy()
         self.log = QueryLog()  # shared with the cursors
         self._attached: dict[str, tuple[str, Mapping[str, Any]]] = {}

@@ -320,7 +320,7 @@ def test_partitioning(con):
     con.sql("INSERT INTO visits VALUES (3, '2024-03-07', 9)")
     paths = [Path(row[0]) for row in rows(con, "FROM ducklake_list_files('garden', 'visits')")]
     assert sorted(path.parent.name for path in paths) == ["month=1", "month=2", "visits"]
-    assert rows(con, "SELECT who FROM visits WHERE at < '2024-02-01'") == [(7,)]
+    assert rows(con, "SELECT who FROM visits WHERE visits.at < '2024-02-01'") == [(7,)]
 
 
 def test_sorted_tables(con):
@@ -339,7 +339,7 @@ def test_sorted_tables(con):
     con.sql("CALL garden.set_option('sort_on_insert', false, table_name => 'visits')")
     con.sql("CALL ducklake_merge_adjacent_files('garden', 'visits')")
     con.sql("ALTER TABLE visits RESET SORTED BY")
-    assert rows(con, "SELECT kind FROM visits ORDER BY at DESC") == [("late",), ("early",)]
+    assert rows(con, "SELECT kind FROM visits ORDER BY visits.at DESC") == [("late",), ("early",)]
 
 
 def test_merge_adjacent_files(con):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ducklake_spark.caching import declare
+from ducklake_spark.errors import UnknownOption
 from ducklake_spark.model.names import quote_identifier
 
 RELATIONS: Final = "__ducklake_relations"
@@ -40,16 +41,23 @@ PLANS: Final = declare(
     emptied="with the mirror",
     entries=256,
 )
+TEXTS: Final = declare(
+    "texts for Spark",
+    key="that of bound plans",
+    depends_on="what is in the key; a text with the time or a random number in it is not kept, nor "
+    "one with values from the catalog",
+    seen_by="connection",
+    emptied="with the mirror",
+    entries=256,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class BindSettings:
-    """Settings of DuckDB that change what a query means. None for DuckDB's own default."""
+    """Settings of DuckDB that change what a query means: the time zone, and those that were set."""
 
     time_zone: str = "UTC"
-    default_null_order: str | None = None
-    default_order: str | None = None
-    integer_division: bool | None = None
+    others: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +149,7 @@ class Mirror:
         self._place: tuple[str, str] | None = None
         self._changes = 0
         self.plans = PLANS.make()
+        self.texts = TEXTS.make()
         self._variables: dict[str, str] = {}
         self._db = _open(settings)
         self._make_place(RELATIONS, "main")
@@ -241,9 +250,10 @@ def _open(settings: BindSettings) -> Any:
 
     db = duckdb.connect(":memory:", config={**_CONFIG})
     db.execute("SET TimeZone = $1", [settings.time_zone])
-    for name in ("default_null_order", "default_order", "integer_division"):
-        value = getattr(settings, name)
-        if value is not None:
+    try:
+        for name, value in settings.others:
             db.execute(f"SET {name} = $1", [value])
+    except duckdb.Error as error:
+        raise UnknownOption(f"{name} cannot take the value {value!r}: {error}") from None
     db.execute("SET lock_configuration = true")
     return db

@@ -16,6 +16,7 @@ from ducklake_spark.binder.mirror import Mirror
 from ducklake_spark.errors import InvalidInput, SqlSyntaxError
 
 Tree = dict[str, Any]
+_EDITED: Final = ("BASE_TABLE", "TABLE_FUNCTION", "VALUE_PARAMETER")
 _NO_QUERY: Final = "Only SELECT statements can be serialized"
 
 
@@ -64,22 +65,79 @@ def text_of(mirror: Mirror, tree: Tree) -> str:
     return str(mirror.ask(asked, [json.dumps(tree)])[0][0])
 
 
-def text_of_node(mirror: Mirror, node: Tree) -> str:
-    """DuckDB's text of one query node."""
-    return text_of(mirror, {"error": False, "statements": [{"node": node}]})
+def edited_text(mirror: Mirror, parsed: Parsed) -> str:
+    """The text of a query whose tree was edited; its columns are called as they were before."""
+    untouched = expect_query(mirror, parsed.text)
+    lists = zip(_select_lists(untouched.node), _select_lists(parsed.node), strict=True)
+    items = [pair for before, after in lists for pair in zip(before, after, strict=True)]
+    unnamed = [(before, after) for before, after in items if _loses_its_name(before)]
+    if unnamed:
+        names = _texts_of(mirror, [before for before, _ in unnamed])
+        for (_, after), name in zip(unnamed, names, strict=True):
+            after["alias"] = name
+    return text_of(mirror, parsed.tree)
+
+
+def _select_lists(node: Tree) -> Iterator[list[Tree]]:
+    return (each["select_list"] for each in walk(node) if each.get("type") == "SELECT_NODE")
+
+
+def _loses_its_name(item: Tree) -> bool:
+    """Whether an item without a name would be called otherwise when its text is read again."""
+    if item.get("alias"):
+        return False
+    nodes = list(walk(item))
+    # A star is several columns, and so may be an unnest.
+    if any(e.get("class") == "STAR" or e.get("function_name") == "unnest" for e in nodes):
+        return False
+    return any(e.get("type") in _EDITED or _is_setting(e) or _is_interval(e) for e in nodes)
+
+
+def _is_setting(node: Tree) -> bool:
+    return node.get("function_name") == "current_setting"
+
+
+def _is_interval(node: Tree) -> bool:
+    """``to_days(CAST(trunc(CAST(n AS DOUBLE)) AS INTEGER))`` as the parser has made it."""
+    arguments: list[Tree] = node.get("children") or [{}]
+    casts = "query_location" not in arguments[0] and arguments[0].get("class") == "CAST"
+    return str(node.get("function_name")).startswith("to_") and casts
+
+
+def _as_written(node: Tree) -> Tree:
+    """A copy in which casts that the user wrote name their types as a text that is read does."""
+    copy: Tree = json.loads(json.dumps(node))
+    own = {id(cast) for each in walk(copy) if _is_interval(each) for cast in walk(each["children"])}
+    for each in walk(copy):
+        kind = each.get("cast_type")
+        if kind and set(kind) == {"id"} and id(each) not in own:
+            info = {"type": "UNBOUND_TYPE_INFO", "name": kind["id"]}
+            each["cast_type"] = {"id": "UNBOUND", "type_info": info}
+    return copy
+
+
+def _texts_of(mirror: Mirror, items: list[Tree]) -> list[str]:
+    """DuckDB's texts of expressions."""
+    asked = ", ".join(f"json_deserialize_sql(${n}::JSON)" for n in range(1, len(items) + 1))
+    given = [json.dumps(_selecting(_as_written(item))) for item in items]
+    return [str(text).removeprefix("SELECT ") for text in mirror.ask(f"SELECT {asked}", given)[0]]
 
 
 def text_of_expression(mirror: Mirror, node: Tree) -> str:
     """DuckDB's text of an expression without its alias."""
-    bare = {key: value for key, value in node.items() if key != "alias"}
+    return _texts_of(mirror, [node])[0]
+
+
+def _selecting(item: Tree) -> Tree:
+    """A query of one expression, without its alias."""
     select = {
         "type": "SELECT_NODE",
         "cte_map": {"map": []},
-        "select_list": [bare],
+        "select_list": [{key: value for key, value in item.items() if key != "alias"}],
         "from_table": {"type": "EMPTY"},
         "aggregate_handling": "STANDARD_HANDLING",
     }
-    return text_of_node(mirror, select).removeprefix("SELECT ")
+    return {"error": False, "statements": [{"node": select}]}
 
 
 def walk(value: Any) -> Iterator[Tree]:

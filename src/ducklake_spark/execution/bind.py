@@ -19,6 +19,7 @@ from ducklake_spark.execution.counts import answer_counts
 from ducklake_spark.execution.functions import call_function
 from ducklake_spark.execution.macros import MacroFinder, expand_macros, expand_table_macro
 from ducklake_spark.execution.readers import READERS, reader_of_path
+from ducklake_spark.execution.settings import binding_settings
 from ducklake_spark.execution.sources import source_frame
 from ducklake_spark.execution.system import system_function, system_table
 from ducklake_spark.lake import Lake
@@ -31,7 +32,7 @@ from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.tags import type_of_field
 from ducklake_spark.sql.parse import parse_query
 from ducklake_spark.sql.relations import At, Relation, TableFunctionCall, TableReference
-from ducklake_spark.sql.render import render_expression, to_spark
+from ducklake_spark.sql.render import is_spark, render_expression, to_spark
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -75,6 +76,12 @@ def run_query(
     `target` is a table that the query is about to change: where it stands, its rows have their
     identities, which no star shows.
     """
+    if binding_settings(con) and not is_spark(tree) and tree.find(exp.Ordered):
+        raise NotSupported(
+            "The order of this statement is not read by DuckDB, so it would not heed the setting "
+            f"{binding_settings(con)[0][0]}.",
+            hint="say ASC or DESC and NULLS FIRST or LAST, and RESET the setting.",
+        )
     binder = _Binder(con, context or Context(), target)
     try:
         with con.one_snapshot():
@@ -145,7 +152,9 @@ class _Binder(MacroFinder):
             lake, schema_name, name = self.con.place(parts, self.context.home)
         except DuckLakeError:
             return None
-        schema, _, macro = self._find(lake, schema_name, name, self.context, is_table=is_table)
+        schema, _, macro = find_objects(
+            self.con, lake, schema_name, name, self.context, is_table=is_table
+        )
         return (lake, schema, macro) if schema and macro else None
 
     def release(self) -> None:
@@ -159,13 +168,13 @@ class _Binder(MacroFinder):
     def _context_at(self, at: At | None) -> Context:
         if at is None:
             return self.context
-        version, moment = _time_travel(at.kind, compute(self.con, at.value), self.con.time_zone)
+        version, moment = time_travel(at.kind, compute(self.con, at.value), self.con.time_zone)
         return replace(self.context, version=version, timestamp=moment)
 
     def _lake_relation(self, reference: TableReference, context: Context) -> Relation:
         con = self.con
         lake, schema_name, name = con.place(reference.parts, context.home)
-        schema, view, _ = self._find(lake, schema_name, name, context)
+        schema, view, _ = find_objects(con, lake, schema_name, name, context)
         if schema is not None and view is not None:
             return self._relation(self._view(lake, schema, view, context))
         if self.target is not None and not context.is_past:
@@ -186,25 +195,6 @@ class _Binder(MacroFinder):
         own = {column.lower() for column in target.table.schema.names}
         virtual = sorted(reference.virtual_columns - own)
         return self._relation(target.frame(virtual), hidden=frozenset((*IDENTITY, *virtual)))
-
-    def _find(
-        self, lake: Lake, schema_name: str, name: str, context: Context, *, is_table: bool = False
-    ) -> tuple[SchemaEntry | None, ViewEntry | None, MacroEntry | None]:
-        """Schema, view and macro of that name, as the context's snapshot shows them."""
-        if context.is_past:
-            snapshot = lake.snapshot_at(version=context.version, timestamp=context.timestamp)
-            state = lake.state_at(snapshot)
-            schema = state.find_schema(schema_name)
-            if schema is None:
-                return None, None, None
-            macro = state.find_macro(schema.schema_id, name, is_table=is_table)
-            return schema, state.find_view(schema.schema_id, name), macro
-        with self.con.reading(lake) as tx:
-            schema = tx.local.find_schema(schema_name)
-            if schema is None:
-                return None, None, None
-            macro = tx.local.find_macro(schema.schema_id, name, is_table=is_table)
-            return schema, tx.local.find_view(schema.schema_id, name), macro
 
     def _view(
         self, lake: Lake, schema: SchemaEntry, view: ViewEntry, context: Context
@@ -260,9 +250,36 @@ def _folded(version: TableVersion) -> str:
     return version.table.name.lower()
 
 
-def _time_travel(
+def find_objects(
+    con: Connection,
+    lake: Lake,
+    schema_name: str,
+    name: str,
+    context: Context,
+    *,
+    is_table: bool = False,
+) -> tuple[SchemaEntry | None, ViewEntry | None, MacroEntry | None]:
+    """Schema, view and macro of that name, as the context's snapshot shows them."""
+    if context.is_past:
+        snapshot = lake.snapshot_at(version=context.version, timestamp=context.timestamp)
+        state = lake.state_at(snapshot)
+        schema = state.find_schema(schema_name)
+        if schema is None:
+            return None, None, None
+        macro = state.find_macro(schema.schema_id, name, is_table=is_table)
+        return schema, state.find_view(schema.schema_id, name), macro
+    with con.reading(lake) as tx:
+        schema = tx.local.find_schema(schema_name)
+        if schema is None:
+            return None, None, None
+        macro = tx.local.find_macro(schema.schema_id, name, is_table=is_table)
+        return schema, tx.local.find_view(schema.schema_id, name), macro
+
+
+def time_travel(
     kind: str, value: Any, zone: Callable[[], Zone]
 ) -> tuple[int | None, dt.datetime | None]:
+    """The number or the moment that an AT clause names."""
     if value is None:
         raise InvalidInput(f"AT ({kind.upper()} => NULL) names no snapshot.")
     if kind == "version":

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from ducklake_spark.errors import DataFileError, InvalidInput, NotSupported, UnknownOption
-from ducklake_spark.execution.bind import run_query
+from ducklake_spark.execution.bound_queries import query_frame
 from ducklake_spark.execution.insert import cast_types, insert
 from ducklake_spark.execution.readers import reader_of_path
 from ducklake_spark.model.schema import Column, Schema, build_column
@@ -45,7 +45,7 @@ def copy_to(con: Connection, s: st.CopyTo) -> RowSet:
         names: list[exp.Expr] = [exp.column(name, quoted=True) for name in s.columns]
         query = exp.Select(expressions=names or [exp.Star()]).from_(_table(s.table))
     files = [s.path]
-    frame = _typed(run_query(con, query), query)
+    frame = _typed(query_frame(con, query), query)
     if folders is None:
         count = export(frame, s.path, form)
     else:

@@ -42,17 +42,21 @@ ENGINE_SETTINGS: Final = frozenset(_SETTINGS.split())
 REFUSED_SETTINGS: Final = frozenset(
     {
         "default_collation",
-        "default_null_order",
-        "default_order",
         "ieee_floating_point_ops",
         "integer_division",
-        "null_order",
         "old_implicit_casting",
         "order_by_non_integer_literal",
         "scalar_subquery_error_on_multiple_rows",
     }
 )
 """They would change results, and Spark cannot be told to."""
+
+BINDING_SETTINGS: Final = {
+    "default_null_order": "default_null_order",
+    "null_order": "default_null_order",
+    "default_order": "default_order",
+}
+"""DuckDB heeds them when it binds a query; with the name that DuckDB has for each."""
 
 _PRAGMAS: Final = """
     disable_checkpoint_on_shutdown disable_object_cache disable_optimizer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql import DataFrame
@@ -12,6 +13,7 @@ from sqlglot import exp
 from ducklake_spark.errors import InvalidInput, NotFound, NotSupported
 from ducklake_spark.execution import alter, views
 from ducklake_spark.execution.bind import run_query
+from ducklake_spark.execution.bound_queries import bound_frame, query_frame
 from ducklake_spark.execution.change_rows import delete, truncate, update
 from ducklake_spark.execution.changes import call_change_function, is_change_function
 from ducklake_spark.execution.checkpoint import checkpoint
@@ -45,6 +47,7 @@ from ducklake_spark.operations.system_tables import show_all_tables
 from ducklake_spark.result import Result
 from ducklake_spark.sql import statements as st
 from ducklake_spark.sql.parse import parse
+from ducklake_spark.sql.reader import WRITTEN
 from ducklake_spark.sql.relations import TableFunctionCall
 
 if TYPE_CHECKING:
@@ -63,7 +66,7 @@ def execute(
     dialect: Literal["duckdb", "spark"],
 ) -> Outcome:
     """Run the statements of a text in order; the outcome is the last one's."""
-    statements = parse(number_marks(text) if dialect == "duckdb" else text, dialect)
+    statements = _parsed(text, dialect)
     if not statements:
         raise InvalidInput("The text holds no statement.")
     outcome: Outcome = con.result(_NOTHING)
@@ -73,6 +76,16 @@ def execute(
         given = params if index == len(statements) else None
         outcome = run(con, _bound(con, statement, given))
     return outcome
+
+
+def _parsed(text: str, dialect: Literal["duckdb", "spark"]) -> list[st.Statement]:
+    """The statements of a text; queries in DuckDB's dialect are not taken apart."""
+    found = parse(text, dialect, reads_queries=False)
+    if dialect == "spark" or "?" not in text:
+        return found
+    numbered = parse(number_marks(text), dialect, reads_queries=False)
+    pairs = zip(found, numbered, strict=True)
+    return [one if isinstance(one, st.QueryText) else other for one, other in pairs]
 
 
 def _loggable(text: str, statements: list[st.Statement]) -> str:
@@ -86,6 +99,10 @@ def _loggable(text: str, statements: list[st.Statement]) -> str:
 
 def _bound(con: Connection, statement: st.Statement, params: Params | None) -> st.Statement:
     """The statement with its parameters; those of PREPARE stay open until EXECUTE."""
+    if isinstance(statement, st.QueryText):
+        return replace(statement, params=params)
+    if isinstance(statement, st.Explain):
+        return replace(statement, statement=_bound(con, statement.statement, params))
     if isinstance(statement, st.Prepare) or (params is None and not needs_binding(statement)):
         return statement
     return bind_parameters(con, statement, params)
@@ -99,13 +116,13 @@ def run_statement_as_table(con: Connection, text: str) -> DataFrame:
 
 def explain(con: Connection, text: str) -> str:
     """What a query would read, and Spark's plan for it."""
-    statements = parse(text)
+    statements = parse(text, reads_queries=False)
     if len(statements) != 1:
         raise InvalidInput("explain takes exactly one query.")
     statement = statements[0]
     if isinstance(statement, st.Explain):
         statement = statement.statement
-    return explain_frame(_queried(con, bind_parameters(con, statement, None)))
+    return explain_frame(_queried(con, _bound(con, statement, None)))
 
 
 def run(con: Connection, statement: st.Statement) -> Outcome:
@@ -245,7 +262,19 @@ def _query(con: Connection, s: st.Query) -> DataFrame:
     return run_query(con, s.tree)
 
 
+def _query_text(con: Connection, s: st.QueryText) -> Outcome:
+    """DuckDB binds the query; what is not served so, or is no query, is read by us."""
+    frame = bound_frame(con, s.text, s.params)
+    if frame is not None:
+        return frame
+    (statement,) = parse(number_marks(s.text))
+    return run(con, _bound(con, statement, s.params))
+
+
 def _queried(con: Connection, statement: st.Statement) -> DataFrame:
+    if isinstance(statement, st.QueryText):
+        outcome = _query_text(con, statement)
+        return outcome.frame if isinstance(outcome, Result) else outcome
     if not isinstance(statement, st.Query):
         raise NotSupported(
             f"EXPLAIN of {type(statement).__name__} is not supported.", hint="explain a query."
@@ -286,12 +315,14 @@ def _summarize(con: Connection, s: st.Summarize) -> RowSet:
 def _rows_of(con: Connection, s: st.Describe | st.Summarize) -> DataFrame:
     """The rows of the table or query that a question is about."""
     if s.query is not None:
-        return run_query(con, s.query)
+        return query_frame(con, s.query)
     if s.parts is None:
         raise InvalidInput("DESCRIBE and SUMMARIZE need a table or a query.")
     identifiers = [exp.to_identifier(part, quoted=True) for part in reversed(s.parts)]
     table = exp.Table(**dict(zip(("this", "db", "catalog"), identifiers, strict=False)))
-    return run_query(con, exp.select("*").from_(table))
+    query = exp.select("*").from_(table)
+    query.meta[WRITTEN] = query.sql(dialect="duckdb")
+    return query_frame(con, query)
 
 
 def _execute_prepared(con: Connection, s: st.Execute) -> Outcome:
@@ -361,6 +392,7 @@ _ACTIONS: dict[type[Any], Callable[[Any, Any], DataFrame | Result | RowSet]] = {
     st.Commit: _commit,
     st.Rollback: _rollback,
     st.Query: _query,
+    st.QueryText: _query_text,
     st.Explain: _explain,
     st.Call: _call,
     st.Checkpoint: checkpoint,

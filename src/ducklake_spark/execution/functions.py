@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from ducklake_spark.errors import FunctionNotFound, InvalidInput
+from ducklake_spark.errors import FunctionNotFound, InvalidInput, NotSupported
 from ducklake_spark.execution.compaction import COMPACTION_FUNCTIONS
 from ducklake_spark.execution.compute import compute_all
 from ducklake_spark.execution.lake_functions import LAKE_FUNCTIONS
@@ -69,6 +69,30 @@ def call_lake_function(
     else:
         lake = con.lake(parts[0]) if len(parts) > 1 else con.current_lake()
     return function(con, lake, arguments, {key.lower(): value for key, value in named.items()})
+
+
+_READING = frozenset(
+    {
+        *("snapshots", "current_snapshot", "last_committed_snapshot", "table_info", "settings"),
+        *("list_files", "options"),
+    }
+)
+
+
+def is_table_function(con: Connection, parts: tuple[str, ...]) -> bool:
+    """Whether a function in FROM is one of this package, which only reads.
+
+    Raises:
+        NotSupported: it is one that changes something.
+    """
+    name = parts[-1].lower()
+    plain = name.removeprefix("ducklake_")
+    if system_function(con, name) is not None or plain in _READING:
+        return True
+    if plain in LAKE_FUNCTIONS or plain in COMPACTION_FUNCTIONS:
+        raise NotSupported(f"{name}() changes a lake.", hint=f"use CALL {name}(…).")
+    known = name in LOG_FUNCTIONS or name in PARQUET_QUESTIONS or name in READERS or name == "glob"
+    return len(parts) == 1 and (known or pragma_function(name) is not None)
 
 
 def _unknown(parts: tuple[str, ...]) -> FunctionNotFound:

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from ducklake_spark.errors import InvalidInput
-from ducklake_spark.execution.bind import run_query
+from ducklake_spark.execution.bound_queries import query_frame
 from ducklake_spark.execution.defaults import (
     NOT_CONSTANT,
     constant_default,
@@ -99,7 +99,7 @@ def _source(con: Connection, s: st.Insert, table: TableEntry) -> DataFrame:
     if isinstance(s.source, exp.Values):
         frame = _values(con, s.source, targets)
     else:
-        frame = run_query(con, s.source)
+        frame = query_frame(con, s.source)
     if s.by_name:
         return align_by_name(frame, table.schema, default_text, table=table.name)
     return align_by_position(frame, table.schema, targets, default_text, table=table.name)
@@ -140,7 +140,7 @@ def create_table(con: Connection, s: st.CreateTable) -> RowSet:
         schema = con.schema_entry(lake, tx, schema_name)
         if s.if_not_exists and tx.local.find_table(schema.schema_id, name) is not None:
             return RowSet(())
-        frame = None if s.query is None else run_query(con, s.query)
+        frame = None if s.query is None else query_frame(con, s.query)
         columns = defined_columns(s) if frame is None else _queried_columns(s, frame)
         table = objects.create_table(
             lake,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
@@ -12,6 +12,7 @@ from sqlglot.tokenizer_core import TokenType
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.execution.settings import current_setting
 from ducklake_spark.sql.dialect import DuckLake
+from ducklake_spark.sql.reader import WRITTEN
 from ducklake_spark.sql.trees import replace_each
 from ducklake_spark.sql.variables import bind_variables, value_tree
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Node = TypeVar("Node")
 Params = Sequence[Any] | Mapping[str, Any]
 
+PARAMS: Final = "params"  # the key of a query's meta that holds the values of its parameters
 _SESSION_FUNCTIONS = ("current_setting", "current_database", "current_schema", "current_catalog")
 
 
@@ -79,7 +81,10 @@ def _bound(con: Connection, node: Any, params: Any, used: set[str]) -> Any:
     """Trees may stand anywhere in a statement: in its fields, in tuples and maps of them."""
     if isinstance(node, exp.Expression):
         used.update(mark.name for mark in node.find_all(exp.Placeholder))
-        return _bind_session(con, bind_variables(node, con.variables, params))
+        bound = _bind_session(con, bind_variables(node, con.variables, params))
+        if WRITTEN in node.meta:
+            bound.meta.update({WRITTEN: node.meta[WRITTEN], PARAMS: params})
+        return bound
     if isinstance(node, tuple):
         return tuple(_bound(con, item, params, used) for item in node)
     if isinstance(node, Mapping):

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import exp
 
+from ducklake_spark.binder.mirror import BindSettings, Mirror
 from ducklake_spark.commit.retry import RetryPolicy
 from ducklake_spark.errors import InvalidInput, NotSupported, UnknownOption, did_you_mean
 from ducklake_spark.execution.engine_settings import (
+    BINDING_SETTINGS,
     ENGINE_SETTINGS,
     REFUSED_SETTINGS,
 )
@@ -96,7 +98,15 @@ def _known(name: str) -> str:
             f'The setting "{name}" is not supported: it changes the results of queries, '
             "and Spark cannot be told to follow it."
         )
-    known = {*LAKE_SETTINGS, *ENGINE_SETTINGS, "timezone", "schema", "search_path"}
+    lowered = BINDING_SETTINGS.get(lowered, lowered)
+    known = {
+        *LAKE_SETTINGS,
+        *ENGINE_SETTINGS,
+        *BINDING_SETTINGS,
+        "timezone",
+        "schema",
+        "search_path",
+    }
     if lowered not in known:
         hint = (
             did_you_mean(name, known) or f"those of lakes are {', '.join(sorted(LAKE_SETTINGS))}."
@@ -117,8 +127,16 @@ def _apply(con: Connection, name: str, value: Any) -> None:
         lake, schema = con.schema_place(str(value).split("."))
         con.use(lake.name, schema)
         return
+    elif name in BINDING_SETTINGS:
+        value = str(value)
+        Mirror(BindSettings(others=((name, value),)))  # refuses what DuckDB refuses
     con.settings[name] = value
     apply_to_lakes(con)
+
+
+def binding_settings(con: Connection) -> tuple[tuple[str, str], ...]:
+    """The settings that were set and that change what a query means."""
+    return tuple((name, value) for name, value in con.settings.items() if name in BINDING_SETTINGS)
 
 
 def _lake_value(name: str, value: Any) -> Any:

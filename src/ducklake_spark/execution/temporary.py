@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ducklake_spark.errors import AlreadyExists, DuckLakeError, InvalidInput, NotSupported
-from ducklake_spark.execution.bind import run_query
+from ducklake_spark.execution.bound_queries import query_frame
 from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.spark.failures import spark_failures
@@ -36,7 +36,7 @@ def create_temporary_table(con: Connection, s: st.CreateTable) -> RowSet:
     if s.if_not_exists and name.lower() in con.temporary:
         return RowSet(())
     _check_free(con, name, or_replace=s.or_replace)
-    frame = run_query(con, s.query)
+    frame = query_frame(con, s.query)
     if len(s.column_aliases) > len(frame.columns):
         raise InvalidInput(
             f'Table "{name}" names {len(s.column_aliases)} columns, but its query has '

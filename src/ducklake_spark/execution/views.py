@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import InvalidInput, NotSupported, TableNotFound
-from ducklake_spark.execution.bind import CATALOG_PLACEHOLDER, Context, run_query
+from ducklake_spark.execution.bind import CATALOG_PLACEHOLDER, Context
+from ducklake_spark.execution.bound_queries import query_frame
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import (
     MacroImplementation,
@@ -41,7 +42,7 @@ def create_view(con: Connection, s: st.CreateView) -> RowSet:
     lake, schema_name, name = con.place(s.parts)
     with con.writing(lake, f'create view "{name}"') as tx:
         schema = con.schema_entry(lake, tx, schema_name)
-        frame = run_query(con, s.query, Context(home=(lake, schema.name)))
+        frame = query_frame(con, s.query, Context(home=(lake, schema.name)))
         if len(s.column_aliases) > len(frame.columns):
             raise InvalidInput(
                 f'View "{name}" names {len(s.column_aliases)} columns, but its query has '

@@ -12,6 +12,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from ducklake_spark.caching import remembered
+from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.model.schema import Schema
 from ducklake_spark.model.types import DataType, format_sql_type, parse_sql_type
@@ -36,6 +38,16 @@ def tag_types(df: DataFrame, schema: Schema) -> DataFrame:
             for name, column in quoted.items()
         )
     )
+
+
+@remembered("types that Spark's types do not tell", entries=1_024)
+def hidden_type(text: str) -> DataType | None:
+    """The lake's type of a DuckDB type where its carrier means another; None otherwise."""
+    try:
+        kind = parse_sql_type(text)
+        return None if from_spark_type(carrier_type(kind)) == kind else kind
+    except DuckLakeError:  # a lake has no such type
+        return None
 
 
 def type_of_field(field: T.StructField) -> DataType:

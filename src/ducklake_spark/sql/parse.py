@@ -23,8 +23,12 @@ T = TypeVar("T")
 _DIALECTS: Final[dict[str, type[Dialect]]] = {"duckdb": DuckLake, "spark": LakeSpark}
 
 
-def parse(text: str, dialect: Literal["duckdb", "spark"] = "duckdb") -> list[st.Statement]:
+def parse(
+    text: str, dialect: Literal["duckdb", "spark"] = "duckdb", *, reads_queries: bool = True
+) -> list[st.Statement]:
     """Read all statements of a text. Runs on the driver.
+
+    Without `reads_queries` what looks like a query in DuckDB's dialect stays a text.
 
     Raises:
         SqlSyntaxError: with line, column and the line of the text.
@@ -35,7 +39,9 @@ def parse(text: str, dialect: Literal["duckdb", "spark"] = "duckdb") -> list[st.
     if plain is not None:
         return [plain]
     reading = _DIALECTS[dialect]()
-    return [_parse_one(tokens, text, reading) for tokens in _split(text, reading)]
+    keeps_text = dialect == "duckdb" and not reads_queries
+    read = _statement_or_text if keeps_text else _statement
+    return [_reading_errors(tokens, text, reading, read) for tokens in _split(text, reading)]
 
 
 @remembered("check of the parser", entries=1, depends_on="how sqlglot is installed")
@@ -83,10 +89,6 @@ def _split(text: str, dialect: Dialect) -> list[list[Token]]:
     return [chunk for chunk in chunks if chunk]
 
 
-def _parse_one(tokens: list[Token], text: str, dialect: Dialect) -> st.Statement:
-    return _reading_errors(tokens, text, dialect, _statement)
-
-
 def _plain_reason(described: str) -> str:
     """What sqlglot says, unless it speaks of its own classes."""
     if described.startswith("Required keyword"):
@@ -127,6 +129,16 @@ def _statement(reader: Reader) -> st.Statement:
         )
     near = did_you_mean(reader.word, [*_STATEMENTS, "SELECT", "WITH", "VALUES"])
     return reader.fail(f"no statement starts like this{f', {near}' if near else ''}".rstrip("?"))
+
+
+def _statement_or_text(reader: Reader) -> st.Statement:
+    """As `_statement`, but a query is not taken apart."""
+    if reader.word == "EXPLAIN":
+        reader.advance()
+        return questions.parse_explain(reader, _statement_or_text)
+    if reader.at_query:
+        return st.QueryText(reader.rest())
+    return _statement(reader)
 
 
 def _with(reader: Reader) -> st.Statement:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NoReturn
 
 from sqlglot import exp
@@ -19,7 +20,9 @@ _QUERY_STARTS = frozenset(
     {"SELECT", "FROM", "WITH", "VALUES", "(", "TABLE", "PIVOT", "UNPIVOT", "PIVOT_WIDER"}
 )
 SPARK_DIALECT = "spark_dialect"  # the key of a tree's meta that says that it is Spark's
+WRITTEN = "written"  # the key of a query's meta that holds its text in DuckDB's dialect
 _CLOSING = {"(": ")", "[": "]", "<": ">"}
+_VISIBLE = re.compile(r"\S")
 _TWO_WORD_TYPES = {"DOUBLE PRECISION": "DOUBLE", "CHARACTER VARYING": "VARCHAR"}
 
 
@@ -198,8 +201,17 @@ class Reader:
             self.fail("expected a query")
         if self.is_spark:
             return self.marked(tree)
-        note_names(tree, self.parser._tokens[start : self.mark()], self.sql)
+        tokens = self.parser._tokens[start : self.mark()]
+        note_names(tree, tokens, self.sql)
+        tree.meta[WRITTEN] = written(self.sql, tokens)
         return tree
+
+    def rest(self) -> str:
+        """The text of all that is left, which is read now; see `written`."""
+        tokens = self.parser._tokens[self.mark() :]
+        while not self.at_end:
+            self.advance()
+        return written(self.sql, tokens)
 
     def marked(self, tree: exp.Expr) -> exp.Expr:
         """Note that a tree has Spark's meaning already and must not be rewritten."""
@@ -266,6 +278,12 @@ class Reader:
         """The text as typed from a marked place up to here."""
         first = self.parser._tokens[index]
         return self.sql[first.start : self.parser._prev.end + 1]
+
+
+def written(sql: str, tokens: list[Token]) -> str:
+    """The part of a text that tokens stand for, at the place where it stands in the text."""
+    start, end = tokens[0].start, tokens[-1].end + 1
+    return _VISIBLE.sub(" ", sql[:start]) + sql[start:end]
 
 
 def syntax_error(sql: str, token: Token | None, reason: str) -> SqlSyntaxError:

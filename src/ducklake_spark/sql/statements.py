@@ -73,6 +73,7 @@ from ducklake_spark.sql.statements_session import (
     Load,
     Pragma,
     Query,
+    QueryText,
     ResetSetting,
     Rollback,
     SetSetting,
@@ -135,6 +136,7 @@ __all__ = [
     "Pragma",
     "Prepare",
     "Query",
+    "QueryText",
     "RenameColumn",
     "RenameTable",
     "RenameView",
@@ -222,6 +224,7 @@ Statement = (
     | Load
     | Install
     | Query
+    | QueryText
     | Describe
     | Summarize
     | ShowTables

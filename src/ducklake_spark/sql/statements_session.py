@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from sqlglot import exp
 
@@ -98,6 +98,17 @@ class Query:
     """SELECT, FROM, VALUES, WITH … SELECT, PIVOT: anything that gives rows."""
 
     tree: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class QueryText:
+    """A query in DuckDB's dialect as it was written; DuckDB reads it.
+
+    `text` is as long as the user's text up to its end, so that places in it are the user's.
+    """
+
+    text: str
+    params: Sequence[Any] | Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

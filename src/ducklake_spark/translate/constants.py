@@ -27,7 +27,7 @@ _SECOND: Final = 1_000_000
 _NESTED: Final = frozenset({"LIST", "ARRAY", "STRUCT", "MAP"})
 _DATE: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _TIMESTAMP: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
-_SPECIAL: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+_SPECIAL: Final = {"nan": "NaN", "-nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def spark_literal(constant: Constant) -> str | None:

@@ -18,7 +18,8 @@ def parse_fully(text: str) -> object:
     dialect = DuckLake()
     try:
         found = [
-            parsing._parse_one(tokens, text, dialect) for tokens in parsing._split(text, dialect)
+            parsing._reading_errors(tokens, text, dialect, parsing._statement)
+            for tokens in parsing._split(text, dialect)
         ]
     except DuckLakeError as error:
         return type(error)

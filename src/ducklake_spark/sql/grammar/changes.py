@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.sql import statements as st
-from ducklake_spark.sql.reader import Reader
+from ducklake_spark.sql.reader import WRITTEN, Reader
 
 
 def parse_insert(reader: Reader, ctes: exp.With | None = None) -> st.Insert:
@@ -60,6 +60,7 @@ def with_ctes(query: exp.Expr, ctes: exp.With | None) -> exp.Expr:
     """Put CTEs that stood before the statement in front of its query."""
     if ctes is None:
         return query
+    query.meta.pop(WRITTEN, None)
     own = query.args.get("with_")
     inner = own.expressions if own else []
     query.set("with_", exp.With(expressions=[*ctes.expressions, *inner]))

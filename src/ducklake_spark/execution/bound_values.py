@@ -1,0 +1,116 @@
+"""Values in a query that DuckDB binds: parameters, variables, settings, arguments of functions."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from ducklake_spark.binder.edits import replace_parameter
+from ducklake_spark.binder.mirror import Mirror
+from ducklake_spark.binder.names import Names
+from ducklake_spark.binder.trees import Tree, call, constant, text_of_expression, walk
+from ducklake_spark.errors import InvalidInput, NotSupported
+from ducklake_spark.execution.compute import MapValue
+from ducklake_spark.execution.settings import current_setting
+
+if TYPE_CHECKING:
+    from ducklake_spark.connection import Connection
+
+Params = Sequence[Any] | Mapping[str, Any]
+_VARIABLE: Final = "__ducklake_value_"
+_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+_FOLDED: Final = ("SUBQUERY", "COLUMN_REF")  # what no value is without a query
+
+
+def put_values(con: Connection, names: Names, params: Params | None) -> dict[str, Any]:
+    """Put values where parameters and settings are asked for; the variables that hold them.
+
+    A string becomes a literal, which takes the type that its place asks for, as in DuckDB. Other
+    values keep their own types.
+    """
+    settings = [each for each in names.calls if _is_setting(each)]
+    values: dict[str, Any] = {}
+    for each in names.parameters:
+        _put(each, _parameter(str(each["identifier"]), params), values)
+    for each in settings:
+        name = each["children"][0]["value"]["value"]
+        _put(each, current_setting(con, str(name)), values)
+    return values
+
+
+def variables_of(con: Connection, values: dict[str, Any]) -> dict[str, Any]:
+    """What `getvariable` finds: the session's variables and the values of parameters."""
+    return {**{name: _shown(value) for name, value in con.variables.items()}, **values}
+
+
+def value_of(mirror: Mirror, node: Tree) -> Any:
+    """The value of an expression without columns, computed by DuckDB. Moments come in UTC.
+
+    Raises:
+        NotSupported: it is a query, or reads columns.
+    """
+    if any(each.get("class") in _FOLDED for each in walk(node)):
+        raise NotSupported("The argument of a table function is no constant.")
+    text = text_of_expression(mirror, node)
+    kind, value = mirror.ask(f"SELECT typeof(v), v::VARCHAR FROM (SELECT {text} AS v)")[0]
+    if value is None:
+        return None
+    if kind == "TIMESTAMP WITH TIME ZONE":
+        micros = mirror.ask(f"SELECT epoch_us({text})")[0][0]
+        return _EPOCH + dt.timedelta(microseconds=micros)
+    return mirror.ask(f"SELECT {text}")[0][0]
+
+
+def _is_setting(node: Tree) -> bool:
+    arguments = node.get("children", ())
+    is_asked = node["function_name"].lower() == "current_setting" and len(arguments) == 1
+    return is_asked and isinstance((arguments[0].get("value") or {}).get("value"), str)
+
+
+def _put(node: Tree, value: Any, values: dict[str, Any]) -> None:
+    if isinstance(value, str):
+        replace_parameter(node, constant(value))
+        return
+    name = f"{_VARIABLE}{len(values) + 1}"
+    values[name] = _shown(value)
+    replace_parameter(node, call("getvariable", constant(name)))
+
+
+def _shown(value: Any) -> Any:
+    """A value as DuckDB's client takes it."""
+    match value:
+        case MapValue():
+            return {"key": [*map(_shown, value)], "value": [*map(_shown, value.values())]}
+        case dict():
+            return {name: _shown(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_shown(item) for item in value]
+        case _:
+            return value
+
+
+def _parameter(name: str, params: Params | None) -> Any:
+    if isinstance(params, Mapping):
+        if name in params:
+            return params[name]
+    elif params is not None and name.isdigit() and 0 < int(name) <= len(params):
+        return params[int(name) - 1]
+    raise InvalidInput(
+        f"The parameter ${name} has no value.",
+        hint="give one value for each parameter: params=[…] or params={'name': …}.",
+    )
+
+
+def check_used(params: Params | None, names: Names) -> None:
+    """Refuse values that a query has no parameter for."""
+    if params is None:
+        return
+    used = {str(each["identifier"]) for each in names.parameters}
+    given = params if isinstance(params, Mapping) else range(1, len(params) + 1)
+    for name in given:
+        if str(name) not in used:
+            raise InvalidInput(
+                f"The statement has no parameter ${name}.",
+                hint="give as many values as parameters.",
+            )
