@@ -63,3 +63,17 @@ def test_the_number_of_rows_reaches_the_optimizer(lake, numbers):
     finally:
         lake.spark.conf.unset("spark.sql.cbo.enabled")
     assert "rowCount=300" in text
+
+
+def test_a_query_by_name_asks_for_its_table_once_and_gets_the_same_one(lake, numbers, monkeypatch):
+    from ducklake_spark.spark_face import names
+
+    built = []
+    build = names.table_of
+    monkeypatch.setattr(names, "table_of", lambda *words: built.append(words) or build(*words))
+    for _ in range(3):
+        assert lake.spark.sql(f"SELECT name FROM {numbers} WHERE id = 7").collect() == [("n7",)]
+    lake.spark.sql(f"INSERT INTO {numbers} SELECT 300, 'n300', NULL")
+    assert lake.spark.sql(f"SELECT count(id) FROM {numbers}").collect() == [(301,)]
+    assert lake.spark.sql(f"SELECT name FROM {numbers} WHERE id = 300").collect() == [("n300",)]
+    assert len(built) <= 3

@@ -9,7 +9,13 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from ducklake_spark.bridge.half import bridge_of, java_session, session_of
+from ducklake_spark.bridge.half import (
+    bridge_of,
+    is_classic,
+    java_session,
+    known_bridge,
+    session_of,
+)
 
 
 def install_rules(spark: SparkSession) -> None:
@@ -23,6 +29,17 @@ def set_everywhere(spark: SparkSession, settings: Mapping[str, str]) -> None:
     for key, value in settings.items():
         spark.conf.set(key, value)
         shared.sc().conf().set(key, value)
+
+
+def set_where_different(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    """Set what has another value in a session."""
+    bridge = known_bridge() if is_classic(spark) else None
+    if bridge is not None:
+        bridge.java.set(java_session(spark), json.dumps(dict(settings)))
+        return
+    for key, value in settings.items():
+        if spark.conf.get(key, None) != value:
+            spark.conf.set(key, value)
 
 
 def catalog_number(spark: SparkSession, name: str) -> int | None:

@@ -189,7 +189,9 @@ class _Binder(MacroFinder):
         # A real column of that name wins over the virtual one.
         virtual = frozenset(reference.virtual_columns - own)
         frame = read_table(con.spark, found, virtual_columns=sorted(virtual))
-        return self._relation(frame, hidden=virtual)
+        columns = found.table.schema.columns  # as the frame has them, and it need not be asked
+        names, types = tuple(c.name for c in columns), tuple(c.type for c in columns)
+        return Relation(self._name(frame), virtual, names, types)
 
     def _target_relation(self, target: Target, reference: TableReference) -> Relation:
         own = {column.lower() for column in target.table.schema.names}
@@ -233,10 +235,15 @@ class _Binder(MacroFinder):
         except AnalysisException:  # a name of more parts than Spark's catalog has levels
             return False
 
-    def _relation(self, frame: DataFrame, *, hidden: frozenset[str] = frozenset()) -> Relation:
+    def _name(self, frame: DataFrame) -> str:
+        """Give a frame a name that the query can use."""
         name = f"_ducklake_{next(_numbers)}"
         frame.createOrReplaceTempView(name)
         self._views.append(name)
+        return name
+
+    def _relation(self, frame: DataFrame, *, hidden: frozenset[str] = frozenset()) -> Relation:
+        name = self._name(frame)
         shown = [field for field in frame.schema.fields if field.name not in hidden]
         names = tuple(field.name for field in shown)
         try:

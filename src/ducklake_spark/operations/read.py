@@ -90,7 +90,8 @@ class TableVersion:
 
 _PLANS: Final = declare(
     "plans of tables",
-    key="the session, a digest of its settings, and the virtual columns",
+    key="the session, a digest of its settings, and the virtual columns; for a table that Spark "
+    "knows by name, that name and the snapshot",
     depends_on="what the table consists of at its snapshot, to which the cache belongs, and the "
     "settings with which Spark has analyzed it",
     seen_by="lake",
@@ -133,16 +134,23 @@ def read_table(
 
 
 def kept_plan(
-    spark: SparkSession, version: TableVersion, *, virtual_columns: Sequence[str] = ()
+    spark: SparkSession,
+    version: TableVersion,
+    *,
+    virtual_columns: Sequence[str] = (),
+    session: str | None = None,
+    contents: Contents | None = None,
 ) -> DataFrame:
     """`read_table` as one frame for all who ask the same: its columns have the same ids each time.
 
-    Making a plan costs more than the rest of a small query does.
+    Making a plan costs more than the rest of a small query does. Who knows the key of the session
+    already, or has loaded the contents, says so.
     """
     # The name and the number of a file are joined to its rows: all files have to be known.
     lists_all = bool({"filename", "file_index"} & set(virtual_columns))
-    contents = load_contents(version, lazily=not lists_all)
-    key = (session_key(spark), tuple(virtual_columns))
+    if contents is None or lists_all:
+        contents = load_contents(version, lazily=not lists_all)
+    key = (session or session_key(spark), tuple(virtual_columns))
     return cast(
         "DataFrame",
         contents.plans.find(

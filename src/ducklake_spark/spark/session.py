@@ -14,6 +14,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from ducklake_spark.bridge.half import is_classic, is_spark_running
+from ducklake_spark.bridge.sessions import set_where_different
 from ducklake_spark.spark.failures import translate_errors
 from ducklake_spark.spark.java import without_java
 
@@ -120,9 +121,7 @@ def prepare_session(spark: SparkSession) -> SparkSession:
     """Switch on what reading and writing a lake needs."""
     _use_own_python(spark)
     translate_errors()
-    for key, value in REQUIRED_CONF.items():
-        if spark.conf.get(key, None) != value:
-            spark.conf.set(key, value)
+    set_where_different(spark, REQUIRED_CONF)
     return spark
 
 

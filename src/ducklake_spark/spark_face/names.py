@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ducklake_spark.bridge.sessions import java_frame, lake_table
 from ducklake_spark.errors import InvalidInput, NotFound
 from ducklake_spark.model.names import quote_for_spark, quote_identifier
 from ducklake_spark.model.schema import Column, Schema
-from ducklake_spark.operations.read import TableVersion, kept_plan, read_table
+from ducklake_spark.operations.read import TableVersion, kept_plan, load_contents, read_table
 from ducklake_spark.spark_face import (
     alterations,
     definitions,
@@ -27,7 +28,7 @@ from ducklake_spark.spark_face.changes import CHANGES
 from ducklake_spark.spark_face.columns import shown_columns
 from ducklake_spark.spark_face.inserts import VIRTUAL_ALIASES, Destination
 from ducklake_spark.spark_face.layouts import shown_partitions
-from ducklake_spark.spark_face.places import has_object, place_of, schema_of
+from ducklake_spark.spark_face.places import Place, has_object, place_of, schema_of
 from ducklake_spark.spark_face.properties import shown_options, shown_properties
 from ducklake_spark.spark_face.read_options import read_with_options
 from ducklake_spark.spark_face.registry import Named, Registry
@@ -83,26 +84,44 @@ def list_tables(lake: Named, namespace: Sequence[str]) -> str:
 
 
 def load_table(
-    lake: Named, namespace: Sequence[str], name: str, at: tuple[str | None, Any]
+    lake: Named, namespace: Sequence[str], name: str, at: tuple[str | None, Any, str]
 ) -> Any | None:
-    """The JVM's table for a name and a snapshot; None if there is none of that name."""
+    """The JVM's table for a name and a snapshot; None if there is none of that name.
+
+    `at` says how a snapshot is named, which one, and the key of the session that asks.
+    """
+    by, moment, session = at
     if len(namespace) == 2 or metadata_tables.is_about_lake(namespace):
-        found = metadata_tables.load(lake, namespace, name, _moment(*at))
+        found = metadata_tables.load(lake, namespace, name, _moment(by, moment))
         if found is not None:
             return found
     if schema_of(namespace) is None:
         return None
     place = place_of(lake, namespace, name)
-    is_table, is_view = has_object(lake, namespace, name)
-    if is_view:
-        return _load_view(lake, place)
     try:
-        version = lake.con.table_version(place, **_moment(*at))
+        version = lake.con.table_version(place, **_moment(by, moment))
     except NotFound:
-        if at[0] is not None and is_table:
+        is_table, is_view = has_object(lake, namespace, name)
+        if is_view:
+            return _load_view(lake, place)
+        if by is not None and is_table:
             raise  # the snapshot is missing, not the table
         return None
-    return table_of(lake, place, version)
+    if by is not None or lake.con.in_transaction:
+        return table_of(lake, place, version, kept_plan(lake.spark, version, session=session))
+    return _kept_table(lake, place, version, session)
+
+
+def _kept_table(lake: Named, place: Place, version: TableVersion, session: str) -> Any:
+    """One object for all queries of a session that ask for the same: it costs no further call."""
+    contents = load_contents(version, lazily=True)
+
+    def build() -> Any:
+        frame = kept_plan(lake.spark, version, session=session, contents=contents)
+        return table_of(lake, place, version, frame)
+
+    key = ("table by name", session, place, version.snapshot.snapshot_id)
+    return contents.plans.find(key, build)
 
 
 def _moment(by: str | None, at: Any) -> dict[str, Any]:
@@ -119,8 +138,8 @@ def _moment(by: str | None, at: Any) -> dict[str, Any]:
     return {}
 
 
-def table_of(lake: Named, place: Sequence[str], version: TableVersion) -> Any:
-    """The JVM's table for a version of a table."""
+def table_of(lake: Named, place: Place, version: TableVersion, frame: DataFrame) -> Any:
+    """The JVM's table for a version of a table, whose rows are those of the frame."""
 
     def answer(text: str, subject: Any) -> Any:
         what, words = json.loads(text)
@@ -132,7 +151,7 @@ def table_of(lake: Named, place: Sequence[str], version: TableVersion) -> Any:
         lake.spark,
         ".".join(place),
         answer,
-        kept_plan(lake.spark, version),
+        frame,
         shown_properties(version),
         columns=shown_columns(version.table),
         partitions=shown_partitions(version.table),

@@ -130,9 +130,20 @@ public class Bridge {
     return found instanceof LakeCatalog ? ((LakeCatalog) found).number() : null;
   }
 
+  /** Sets what has another value; one call for all of them. */
+  public void set(SparkSession session, String settings) {
+    for (Object each : ((Map) Json.read(settings, Map.class)).entrySet()) {
+      String key = (String) ((Map.Entry) each).getKey();
+      String value = (String) ((Map.Entry) each).getValue();
+      if (!value.equals(session.conf().get(key, null))) {
+        session.conf().set(key, value);
+      }
+    }
+  }
+
   /** What tells sessions apart, and a session from itself with other settings. */
   public String sessionKey(SparkSession session) {
-    return session.sessionUUID() + Settings.digest(session);
+    return Settings.key(session);
   }
 
   /** The same rows under ids of their own: two frames of one table can be told apart. */

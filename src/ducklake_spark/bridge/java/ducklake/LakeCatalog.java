@@ -101,7 +101,8 @@ public class LakeCatalog
   }
 
   private Table load(Identifier place, String by, Object at) throws NoSuchTableException {
-    Table found = (Table) ask("load", words(place, new Object[] {by, at}));
+    String session = Settings.key((org.apache.spark.sql.classic.SparkSession) SparkSession.active());
+    Table found = (Table) ask("load", words(place, new Object[] {by, at, session}));
     if (found == null) {
       throw new NoSuchTableException(place);
     }

@@ -11,8 +11,13 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class Settings {
   private Settings() {}
 
+  /** What tells sessions apart, and a session from itself with other settings. */
+  static String key(SparkSession session) {
+    return session.sessionUUID() + digest(session);
+  }
+
   /** A digest of all of them: equal for equal settings, and it tells no value. */
-  static String digest(SparkSession session) {
+  private static String digest(SparkSession session) {
     TreeMap sorted =
         new TreeMap(CollectionConverters.asJava(session.sessionState().conf().getAllConfs()));
     try {
