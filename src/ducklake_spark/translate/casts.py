@@ -134,12 +134,19 @@ def _is_about_zones(source: BoundType, target: BoundType) -> bool:
     return (ids[0] == zoned and ids[1] in naive) or (ids[1] == zoned and ids[0] in naive)
 
 
-def range_of(id_: str) -> tuple[int, int]:
-    """The least and the greatest value, as far as the carrier goes."""
+def _range(id_: str) -> tuple[int, int]:
     bits = _BITS[id_.removeprefix("U")]
     if bits == _BITS["HUGEINT"]:
         return (0 if id_.startswith("U") else -_DECIMAL_RANGE), _DECIMAL_RANGE
     return (0, 2**bits - 1) if id_.startswith("U") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+_RANGES: Final = {id_: _range(id_) for id_ in INTEGERS}
+
+
+def range_of(id_: str) -> tuple[int, int]:
+    """The least and the greatest value of a type of integers, as far as the carrier goes."""
+    return _RANGES[id_]
 
 
 def _family(kind: BoundType) -> str:

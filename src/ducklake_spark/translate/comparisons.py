@@ -42,5 +42,10 @@ def native_in(
     zero = _FLOATS.get(of.id)
     if zero is not None:
         value = sql(f"({{}} + {zero})", value)
-        choices = [sql(f"({{}} + {zero})", choice) for choice in choices]
+        choices = [_with_one_zero(choice, zero) for choice in choices]
     return sql(f"({{}} {'NOT IN' if negated else 'IN'} ({{}}))", value, joined(", ", choices))
+
+
+def _with_one_zero(choice: Fragment, zero: str) -> Fragment:
+    is_positive = len(choice.pieces) == 1 and str(choice)[:1].isdigit()
+    return choice if is_positive else sql(f"({{}} + {zero})", choice)

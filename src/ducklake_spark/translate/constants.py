@@ -18,7 +18,16 @@ from ducklake_spark.translate.types import (
     spark_type,
 )
 
-_SUFFIXES: Final = {"TINYINT": "Y", "SMALLINT": "S", "INT": "", "BIGINT": "L"}
+# By the type; unsigned ones have the carrier of the next size.
+_SUFFIXES: Final = {
+    "TINYINT": "Y",
+    "SMALLINT": "S",
+    "INTEGER": "",
+    "BIGINT": "L",
+    "UTINYINT": "S",
+    "USMALLINT": "",
+    "UINTEGER": "L",
+}
 _EPOCH: Final = datetime(1970, 1, 1)
 _DAYS: Final = range((date.min - _EPOCH.date()).days, (date.max - _EPOCH.date()).days + 1)
 _DAY: Final = 86_400_000_000  # in microseconds
@@ -54,10 +63,10 @@ def null_literal(kind: BoundType) -> str:
 
 def integer_literal(value: int, kind: BoundType) -> str:
     """An integer of any width."""
-    carrier = spark_type(kind)
-    if carrier not in _SUFFIXES:
-        return f"CAST('{value}' AS {carrier})"
-    text = f"{value}{_SUFFIXES[carrier]}"
+    suffix = _SUFFIXES.get(kind.id)
+    if suffix is None:
+        return f"CAST('{value}' AS {spark_type(kind)})"
+    text = f"{value}{suffix}"
     return f"({text})" if value < 0 else text
 
 

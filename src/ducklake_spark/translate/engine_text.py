@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
 from ducklake_spark.binder.expressions import (
+    Aggregate,
     Between,
     Case,
     Cast,
@@ -17,8 +19,11 @@ from ducklake_spark.binder.expressions import (
     Expression,
     Function,
     Operator,
+    OuterColumn,
     Ref,
-    walk,
+    Unnest,
+    Window,
+    children_of,
 )
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.casts import is_total
@@ -208,19 +213,35 @@ def _not_widened(node: Expression, width: int) -> Expression:
     return node.child if is_total(node.child.type, node.type) else node
 
 
-def is_volatile(node: Expression) -> bool:
-    """Whether it may answer differently for each row, also inside lambdas."""
-    return _calls(node, VOLATILE)
+@dataclass(frozen=True, slots=True)
+class Nature:
+    """When an expression can be computed.
+
+    Attributes:
+        is_constant: it reads no row.
+        is_volatile: it may answer differently for each row, also inside lambdas.
+        is_repeatable: the answer is not about the statement or the session.
+    """
+
+    is_constant: bool
+    is_volatile: bool
+    is_repeatable: bool
 
 
-def depends_on_statement(node: Expression) -> bool:
-    """Whether the answer is about the statement or the session, so that no other may use it."""
-    return _calls(node, frozenset(STATEMENT) | SESSION)
-
-
-def _calls(node: Expression, names: frozenset[str]) -> bool:
-    return any(
-        isinstance(each, Function)
-        and (each.name in names or (each.body is not None and _calls(each.body.body, names)))
-        for each in walk(node)
+def nature_of(node: Expression, children: Sequence[Nature] | None = None) -> Nature:
+    """The nature of an expression, from those of its children where they are known."""
+    if children is None:
+        children = [nature_of(child) for child in children_of(node)]
+    name = node.name if isinstance(node, Function) else ""
+    inside = children
+    if isinstance(node, Function) and node.body is not None:
+        inside = [*children, nature_of(node.body.body)]
+    return Nature(
+        all(child.is_constant for child in children) and not isinstance(node, _READING),
+        name in VOLATILE or any(child.is_volatile for child in inside),
+        name not in _PASSING and all(child.is_repeatable for child in inside),
     )
+
+
+_READING: Final = (Ref, OuterColumn, Aggregate, Window, Unnest)
+_PASSING: Final = SESSION | STATEMENT.keys()

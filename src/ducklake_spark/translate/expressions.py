@@ -17,17 +17,15 @@ from ducklake_spark.binder.expressions import (
     Operator,
     Ref,
     children_of,
-    is_constant,
 )
 from ducklake_spark.binder.types import BoundType
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.casts import native_cast
 from ducklake_spark.translate.comparisons import native_comparison, native_in
-from ducklake_spark.translate.constants import spark_literal
 from ducklake_spark.translate.engine_calls import EngineCalls, Evaluate, Setting
-from ducklake_spark.translate.engine_text import EngineText, is_volatile
+from ducklake_spark.translate.engine_text import EngineText, Nature, nature_of
 from ducklake_spark.translate.failures import raising
-from ducklake_spark.translate.folding import Folding
+from ducklake_spark.translate.folding import Folding, literal_by_itself
 from ducklake_spark.translate.fragments import Fragment, joined, sql
 from ducklake_spark.translate.functions import SCALARS
 from ducklake_spark.translate.rules import Call
@@ -57,19 +55,22 @@ class Expressions:
         self.engine = EngineCalls(evaluate, everything)
         self.folding = Folding(evaluate, everything)
         self._time_zone = time_zone
+        # By the identity of a node, which is held so that no other gets it.
         self._refused: dict[int, tuple[Expression, NotSupported]] = {}
+        self._natures: dict[int, tuple[Expression, Nature]] = {}
 
     def scalar(self, node: Expression, columns: Columns) -> Fragment:
         """Spark SQL of an expression over columns; NotSupported where nobody can compute it."""
         if isinstance(node, Ref):
             return columns[node.index]
-        if isinstance(node, Constant):
-            found = spark_literal(node)
-            if found is not None:
-                return Fragment((found,))
+        if isinstance(node, Constant | Cast) and (known := literal_by_itself(node)) is not None:
+            return Fragment((known,))
         if isinstance(node, Cast) and _is_error(node):
             return self._error(node, columns)
-        if is_constant(node) and not is_volatile(node):
+        nature = self._nature(node)
+        if nature.is_volatile:  # a template may name its argument more than once
+            return self._by_engine(node, columns)
+        if nature.is_constant:
             folded = self.folding.literal(node)
             if folded is not None:
                 return folded
@@ -89,6 +90,14 @@ class Expressions:
         text = f"create_sort_key(a0, '{words}', '', 'ASC NULLS LAST')"
         key = self.engine.call("sort_key", text, [(value, kind)], BoundType("BLOB"))
         return sql("{} ASC", key)
+
+    def _nature(self, node: Expression) -> Nature:
+        known = self._natures.get(id(node))
+        if known is not None:
+            return known[1]
+        found = nature_of(node, [self._nature(child) for child in children_of(node)])
+        self._natures[id(node)] = (node, found)
+        return found
 
     def _computed(self, node: Expression, columns: Columns) -> Fragment:
         """An answer for each row; what was refused once is refused again without a look."""
@@ -196,11 +205,20 @@ class Expressions:
             case "COALESCE":
                 return self._without_calls(node.children, "coalesce({})", ", ", columns)
             case "IN" | "NOT IN":
-                value, *choices = (self.scalar(child, columns) for child in node.children)
-                of = node.children[0].type
-                return native_in(value, choices, of, negated=node.kind == "NOT IN")
+                return self._in(node, columns)
             case _:
                 return None
+
+    def _in(self, node: Operator, columns: Columns) -> Fragment | None:
+        """Long lists of constants are evaluated together."""
+        first, *others = node.children
+        value = self.scalar(first, columns)
+        known = self.folding.literals(others)
+        choices = [
+            self.scalar(other, columns) if literal is None else Fragment((literal,))
+            for other, literal in zip(others, known, strict=True)
+        ]
+        return native_in(value, choices, first.type, negated=node.kind == "NOT IN")
 
     def _function(self, node: Function, columns: Columns) -> Fragment | None:
         rule = SCALARS.get(node.name)
@@ -241,8 +259,8 @@ class Expressions:
                 return None
 
         text = EngineText(leaf, cut).of(node)
-        label, volatile = _label(node), is_volatile(node)
-        return self.engine.call(label, text, list(known), node.type, is_volatile=volatile)
+        volatile = self._nature(node).is_volatile
+        return self.engine.call(_label(node), text, list(known), node.type, is_volatile=volatile)
 
 
 def _is_error(node: Expression) -> bool:

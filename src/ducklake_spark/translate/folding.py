@@ -20,7 +20,7 @@ from ducklake_spark.translate.engine_text import (
     SESSION,
     STATEMENT,
     EngineText,
-    depends_on_statement,
+    nature_of,
 )
 from ducklake_spark.translate.failures import raising_error
 from ducklake_spark.translate.fragments import Fragment
@@ -30,6 +30,8 @@ _VARCHAR: Final = simple("VARCHAR")
 _DATE: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _EPOCH: Final = date(1970, 1, 1)
 _EXACT: Final = 2**53
+_EXACT_POWER: Final = 22  # of ten, as a double
+_FEW: Final = 20  # up to so many constants are asked for one by one
 _TOGETHER: Final = 2_000  # constants in one question
 
 _FOLDED: Final = caching.declare(
@@ -64,10 +66,6 @@ class Folding:
 
         None for what has to be computed in a task; NotSupported for what cannot be written.
         """
-        simpler = folded_by_itself(node)
-        found = spark_literal(simpler) if simpler is not None else None
-        if found is not None:
-            return Fragment((found,))
         try:
             return self._ask(self.text(node), node)
         except NotSupported:
@@ -75,9 +73,38 @@ class Folding:
         except DuckLakeError as error:
             return raising_error(error, node.type)
 
-    def literals(self, nodes: Sequence[Expression]) -> list[Fragment | None]:
-        """The same for many of one type, with few questions to DuckDB."""
-        return [self.literal(node) for node in nodes]
+    def literals(self, nodes: Sequence[Expression]) -> list[str | None]:
+        """Spark's literals of many expressions of one type, with few questions to DuckDB.
+
+        None for each that has to be looked at by itself.
+        """
+        found = [literal_by_itself(node) for node in nodes]
+        asked = [at for at, literal in enumerate(found) if literal is None]
+        if len(asked) < _FEW:
+            return found
+        for start in range(0, len(asked), _TOGETHER):
+            places = asked[start : start + _TOGETHER]
+            for at, literal in zip(places, self._together([nodes[p] for p in places]), strict=True):
+                found[at] = literal
+        return found
+
+    def _together(self, nodes: Sequence[Expression]) -> Sequence[str | None]:
+        """The literals by one question; nothing if one of them cannot be answered so."""
+        nothing = [None] * len(nodes)
+        natures = map(nature_of, nodes)
+        if not all(nature.is_constant and not nature.is_volatile for nature in natures):
+            return nothing
+        kind = nodes[0].type
+        form = _by_text(kind)
+        try:
+            texts = f"[{', '.join(map(self.text, nodes))}]"
+            check = f"typeof({texts}) = typeof({cast_text('NULL', list_of(kind))})"
+            if form is None or not self._evaluate(f"SELECT {check}")[0]:
+                return nothing
+            (values,) = self._evaluate(f"SELECT {cast_text(texts, list_of(form))}")
+            return [literal_from_value(value, kind) for value in values]
+        except DuckLakeError:
+            return nothing
 
     def text(self, node: Expression) -> str:
         """DuckDB's SQL of an expression that reads no row."""
@@ -108,7 +135,7 @@ class Folding:
                 raise NotSupported(f"DuckDB gives another type than {node.type} for {text}.")
             return Fragment((literal_from_value(value, node.type),))
 
-        if depends_on_statement(node):
+        if not nature_of(node).is_repeatable:
             return ask()
         answer: Fragment = _FOLDED.find((self._settings, query), ask)
         return answer
@@ -144,6 +171,12 @@ def _by_text(kind: BoundType) -> BoundType | None:
             return _VARCHAR
 
 
+def literal_by_itself(node: Expression) -> str | None:
+    """Spark's literal of a constant, or of casts of one, where nobody needs to be asked."""
+    simpler = folded_by_itself(node)
+    return None if simpler is None else spark_literal(simpler)
+
+
 def folded_by_itself(node: Expression) -> Constant | None:
     """The constant that a cast of a constant is, where nobody needs to be asked."""
     if isinstance(node, Constant):
@@ -162,6 +195,8 @@ def folded_by_itself(node: Expression) -> Constant | None:
 def _converted(child: Constant, kind: BoundType) -> Any:
     if child.type.id in INTEGERS:
         return _converted_integer(int(child.value), kind)
+    if child.type.id == "DECIMAL":
+        return _converted_decimal(int(child.value), child.type, kind)
     if child.type.id == "VARCHAR" and kind.id == "DATE":
         return _converted_date(str(child.value))
     if child.type.id == "VARCHAR" and kind.id == "BOOLEAN":
@@ -177,6 +212,15 @@ def _converted_integer(value: int, kind: BoundType) -> Any:
         unscaled = value * 10**kind.scale
         return unscaled if abs(unscaled) < 10**kind.width else None
     return float(value) if kind.id == "DOUBLE" and abs(value) <= _EXACT else None
+
+
+def _converted_decimal(unscaled: int, source: BoundType, kind: BoundType) -> Any:
+    if kind.id == "DOUBLE" and abs(unscaled) <= _EXACT and source.scale <= _EXACT_POWER:
+        return unscaled / 10**source.scale
+    if kind.id == "DECIMAL" and kind.scale >= source.scale:
+        found = unscaled * 10 ** (kind.scale - source.scale)
+        return found if abs(found) < 10**kind.width else None
+    return None
 
 
 def _converted_date(text: str) -> int | None:

@@ -9,7 +9,7 @@ import pytest
 
 from ducklake_spark.binder.expressions import Function, Ref
 from ducklake_spark.errors import NotSupported
-from ducklake_spark.translate.engine_text import EngineText, is_volatile
+from ducklake_spark.translate.engine_text import EngineText, nature_of
 from support.bound_expressions import Binder
 
 COLUMNS = {
@@ -124,5 +124,5 @@ def test_what_is_not_understood_is_refused(binder, text):
 
 def test_a_call_is_volatile_also_inside_a_lambda(binder):
     plain, volatile = binder.bind("list_transform(l, lambda x: x)", "[x + random() FOR x IN l]")
-    assert not is_volatile(plain)
-    assert is_volatile(volatile)
+    assert not nature_of(plain).is_volatile
+    assert nature_of(volatile).is_volatile
