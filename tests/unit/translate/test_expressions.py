@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
@@ -170,9 +169,7 @@ def test_ten_thousand_constants_ask_duckdb_nothing(binder, name, item):
     def evaluate(query):
         raise AssertionError(query)
 
-    started = time.perf_counter()
     found = str(Expressions(evaluate).scalar(node, [column("t", each) for each in COLUMNS]))
-    assert time.perf_counter() - started < 2  # 60 to 120 ms on a machine that does nothing else
     assert found.count(", ") >= 9_999
 
 
