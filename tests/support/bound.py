@@ -12,7 +12,6 @@ from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.translate.expressions import Expressions
 from ducklake_spark.translate.query import translate_query
 from ducklake_spark.translate.types import spark_type
-from support.operator_aggregates import aggregate, window
 
 if TYPE_CHECKING:
     import duckdb
@@ -64,8 +63,6 @@ def translate(connection: duckdb.DuckDBPyConnection, query: str) -> Translated:
         names,
         expressions,
         lambda table: quote_for_spark(table.table),
-        aggregate=aggregate,
-        window=window,
     )
     return Translated(text, names, expressions.engine.calls)
 

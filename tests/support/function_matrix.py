@@ -62,9 +62,9 @@ def column_of(kind: str, place: int) -> str:
 
 
 class Matrix:
-    """The table of values in DuckDB and, as a file of carriers, in Spark."""
+    """The table of values in DuckDB and, as a file of carriers, in Spark if there is one."""
 
-    def __init__(self, spark: SparkSession, directory: Path) -> None:
+    def __init__(self, spark: SparkSession | None = None, directory: Path | None = None) -> None:
         self._con = duckdb.connect()
         self._con.execute("SET TimeZone = 'UTC'")
         side = max(len(each) for each in VALUES.values()) + 1
@@ -79,7 +79,8 @@ class Matrix:
         )
         self._spark = spark
         self._simple: dict[str, str] = {}
-        self._frame = self._write_and_read(directory / "values.parquet")
+        if directory is not None:
+            self._frame = self._write_and_read(directory / "values.parquet")
 
     def _write_and_read(self, path: Path) -> DataFrame:
         names = [f"{letter}_{n}" for n in range(len(KINDS)) for letter in "abc"]
@@ -87,7 +88,8 @@ class Matrix:
         table = self._con.execute(f"SELECT id, {casts} FROM t ORDER BY id").to_arrow_table()
         pq.write_table(table, path)
         columns = ", ".join(f"{name} {CARRIERS[KINDS[int(name[2:])]]}" for name in names)
-        return self._spark.read.schema(f"id BIGINT, {columns}").parquet(str(path)).coalesce(1)
+        spark: Any = self._spark
+        return spark.read.schema(f"id BIGINT, {columns}").parquet(str(path)).coalesce(1)
 
     def _stored(self, name: str) -> str:
         ((_, node, _),) = self._bound([name])

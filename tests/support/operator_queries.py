@@ -437,6 +437,10 @@ WINDOWS = (
         "<= 3 ORDER BY n"
     ),
     "SELECT a, sum(count(*)) OVER () FROM t GROUP BY a",
+    "SELECT a, b, sum(DISTINCT b) OVER (PARTITION BY a), rank() OVER (ORDER BY b, s) FROM t",
+    "SELECT a, list(b ORDER BY b DESC) OVER w, median(b) OVER w, sum(b) OVER (PARTITION BY a + 1) "
+    "FROM t WINDOW w AS (PARTITION BY a ORDER BY b, s ROWS 1 PRECEDING EXCLUDE CURRENT ROW)",
+    "SELECT list(a), string_agg(s, ',') FROM (SELECT a, s FROM t ORDER BY b DESC, s) q",
     "SELECT row_number() OVER (), s FROM (SELECT s FROM t ORDER BY b, a, s) q ORDER BY 1",
     "SELECT a, b FROM t WHERE b > 5 QUALIFY b = max(b) OVER (PARTITION BY a) ORDER BY a, b",
 )

@@ -11,10 +11,8 @@ from ducklake_spark.binder.evaluate import evaluator
 from ducklake_spark.binder.mirror import Mirror
 from ducklake_spark.binder.operators import Get, Plan
 from ducklake_spark.model.engine_call import EngineCall
-from ducklake_spark.translate.aggregates import aggregate
 from ducklake_spark.translate.expressions import Expressions
 from ducklake_spark.translate.query import translate_query
-from ducklake_spark.translate.windows import window
 
 TableKey = tuple[str, str, str]
 
@@ -65,9 +63,7 @@ def _translated(mirror: Mirror, bound: BoundQuery, plan: Plan) -> tuple[SparkTex
 
     settings = mirror.settings
     expressions = Expressions(evaluator(mirror), settings.time_zone, settings.others)
-    text = translate_query(
-        plan, bound.names, expressions, table, aggregate=aggregate, window=window
-    )
+    text = translate_query(plan, bound.names, expressions, table)
     pieces, order = _cut(text)
     made = SparkText(pieces, tuple(tables[i] for i in order), expressions.engine.calls)
     return made, expressions.folding.is_repeatable

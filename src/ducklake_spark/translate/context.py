@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from ducklake_spark.binder.expressions import Aggregate, Expression, Window, refs_of
+from ducklake_spark.binder.expressions import Expression, refs_of
 from ducklake_spark.binder.operators import Get, Plan
 from ducklake_spark.translate.expressions import Expressions
 from ducklake_spark.translate.fragments import Fragment, fragment_of
@@ -18,9 +18,6 @@ from ducklake_spark.translate.relations import (
     is_plain,
     wrapped,
 )
-
-AggregateTranslation = Callable[[Aggregate, Sequence[Fragment], Expressions], Fragment]
-WindowTranslation = Callable[[Window, Sequence[Fragment], Expressions], Fragment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +49,6 @@ class Context:
     expressions: Expressions
     table: Callable[[Get], str]
     operator: Callable[[Plan, Context], Relation]
-    aggregate: AggregateTranslation
-    window: WindowTranslation
     definitions: list[Definition] = field(default_factory=list)
     scopes: list[Scope] = field(default_factory=list)
     ctes: dict[int, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""GROUP BY with its grouping sets, DISTINCT, and window functions."""
+"""GROUP BY with its grouping sets, and DISTINCT."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from ducklake_spark.binder.expressions import (
     Operator,
     Ref,
 )
-from ducklake_spark.binder.operators import Aggregation, Distinct, Windows, types_of
+from ducklake_spark.binder.operators import Aggregation, Distinct, types_of
 from ducklake_spark.binder.types import BOOLEAN
 from ducklake_spark.errors import NotSupported
+from ducklake_spark.translate.aggregates import aggregate
 from ducklake_spark.translate.context import Context
 from ducklake_spark.translate.fragments import Fragment, fragment_of, joined, sql
-from ducklake_spark.translate.input_order import with_input_order, with_input_order_in_windows
+from ducklake_spark.translate.input_order import with_input_order
 from ducklake_spark.translate.relations import (
     Carried,
     Cell,
@@ -126,7 +127,7 @@ def aggregate_texts(
 ) -> list[Fragment]:
     """Spark SQL of aggregates, which must not read the query around."""
     values = [value_of(cell) for cell in columns]
-    found = [context.aggregate(each, values, context.expressions) for each in aggregates]
+    found = [aggregate(each, values, context.expressions) for each in aggregates]
     if any(each.outers for each in found):
         raise NotPullable("an aggregate that reads the query around")
     return found
@@ -225,7 +226,7 @@ def _grouping(places: Sequence[int], keys: Sequence[Fragment]) -> Fragment:
     return sql("({})", joined(" + ", bits))
 
 
-# --- distinct rows and windows -------------------------------------------------------------------
+# --- distinct rows -------------------------------------------------------------------------------
 
 
 def distinct(plan: Distinct, context: Context) -> Relation:
@@ -277,18 +278,3 @@ def _distinct_on(plan: Distinct, child: Relation, context: Context) -> Relation:
     numbered = context.wrapped(replace(child, columns=(*child.columns, over), order=()))
     first = sql("{} = 1", numbered.values[-1])
     return replace(numbered, columns=numbered.columns[:-1], where=(first,))
-
-
-def windows(plan: Windows, context: Context) -> Relation:
-    """Window functions behind the rows of the child."""
-    plan, added = with_input_order_in_windows(plan)
-    child = context.rows(plan.child)
-    if child.carried:
-        raise NotPullable("a window over the rows of a correlated subquery")
-    child = context.readable(child, plan.windows)
-    values = child.values
-    found = tuple(context.window(each, values, context.expressions) for each in plan.windows)
-    if any(each.outers for each in found):
-        raise NotPullable("a window that reads the query around")
-    kept = child.columns[: len(child.columns) - added]
-    return context.wrapped(replace(child, columns=(*kept, *found)))

@@ -18,14 +18,10 @@ from ducklake_spark.translate import (
     sets,
     subqueries,
     table_functions,
+    windowing,
 )
 from ducklake_spark.translate.columns_read import row_ids_read
-from ducklake_spark.translate.context import (
-    AggregateTranslation,
-    Context,
-    WindowTranslation,
-    with_definitions,
-)
+from ducklake_spark.translate.context import Context, with_definitions
 from ducklake_spark.translate.expressions import Expressions
 from ducklake_spark.translate.fragments import Fragment, column
 from ducklake_spark.translate.predicates import carried_or_plain, conjuncts
@@ -47,9 +43,6 @@ def translate_query(
     names: Sequence[str],
     expressions: Expressions,
     table: Callable[[op.Get], str],
-    *,
-    aggregate: AggregateTranslation,
-    window: WindowTranslation,
 ) -> str:
     """One Spark text for a bound plan.
 
@@ -58,8 +51,6 @@ def translate_query(
         names: of the columns of the result, which may be anything and the same more than once.
         expressions: translates scalar expressions.
         table: answers the Spark name of a table of the mirror.
-        aggregate: translates calls of aggregates.
-        window: translates window functions.
 
     Raises:
         NotSupported: the plan has something that is not served.
@@ -71,7 +62,7 @@ def translate_query(
             return _get(each, context, reads_row_id=id(each) in read)
         return _operator(each, context)
 
-    context = Context(expressions, table, operator, aggregate, window)
+    context = Context(expressions, table, operator)
     try:
         found = context.rows(plan)
     except NotPullable as reason:
@@ -179,7 +170,7 @@ _OPERATORS: Final[dict[type, Callable[[Any, Context], Relation]]] = {
     op.DelimJoin: subqueries.delim_join,
     op.DelimGet: subqueries.delim_get,
     op.Aggregation: grouping.aggregation,
-    op.Windows: grouping.windows,
+    op.Windows: windowing.windows,
     op.Distinct: grouping.distinct,
     op.Sorting: limits.sorting,
     op.Limit: limits.limit,
