@@ -319,3 +319,10 @@ def test_what_a_stream_notes_is_no_property_of_its_table(lake, tmp_path):
     writer.trigger(availableNow=True).toTable(f"{lake.name}.main.noted").awaitTermination(60)
     assert "spark_stream" not in lake.sql("SHOW CREATE TABLE lake.main.noted")[0][0]
     assert lake.sql("SELECT * FROM lake.main.noted") == [(1,)]
+
+
+@pytest.mark.parametrize("option", ["endingVersion", "endingSnapshot", "endingTimestamp"])
+def test_a_stream_does_not_pass_over_an_end(con, location, spark, option):
+    reader = spark.readStream.format("ducklake").option("lake", location.uri)
+    with pytest.raises(InvalidInput, match=r'"ending[a-z]+" means nothing'):
+        reader.option("readChangeFeed", "true").option(option, "2").load("main.t")

@@ -35,7 +35,8 @@ def open_source(options: Mapping[str, str], runs: bool, java_session: Any) -> An
     Its connection is its own: a stream runs in a thread of its own beside all else.
     """
     asked = parse_options(options)
-    asked.refuse_others("a stream that reads", FEED, STREAM)
+    begins = {name: said for name, said in FEED.items() if not said.startswith("ending")}
+    asked.refuse_others("a stream that reads", begins, STREAM)  # it has no end
     lake = open_own(session_of(java_session), asked)
     try:
         stream = TableStream(lake, asked)
