@@ -164,6 +164,19 @@ CORRELATED = (
     "SELECT a, (SELECT max(c) + t.b FROM u WHERE u.a = t.a) FROM t",
     "SELECT a, (SELECT max(c) FROM u WHERE t.a > 1) FROM t",
     "SELECT a, (SELECT t.a) FROM t",
+    "SELECT a, a IN (SELECT t.a FROM u), a NOT IN (SELECT t.a FROM u WHERE u.a = t.b) FROM t",
+    "SELECT a FROM t WHERE (SELECT count(*) FROM u WHERE u.a = t.a) = 2",
+    "SELECT a, (SELECT sum(c) FROM u WHERE u.a = t.a AND u.w IN (SELECT s FROM t x)) FROM t",
+    "SELECT a, (SELECT max(x.m) FROM (SELECT max(c) AS m FROM u WHERE u.a = t.a) x) FROM t",
+    "SELECT a, (SELECT min(c) FROM u WHERE u.a = t.a HAVING count(*) > 1) FROM t",
+    "SELECT a, (SELECT string_agg(w, '-' ORDER BY w) FROM u WHERE u.a = t.a) FROM t",
+    "SELECT a, ARRAY(SELECT c FROM u WHERE u.a = t.a ORDER BY c) FROM t",
+    "SELECT a, (SELECT c FROM u WHERE u.a = t.a UNION SELECT NULL LIMIT 1) IS NULL FROM t",
+    "SELECT a, (SELECT max(x.e) FROM (SELECT e FROM v WHERE v.a = t.a EXCEPT SELECT 1) x) FROM t",
+    "SELECT x.a, (SELECT max(c) FROM u WHERE u.a = x.a) FROM (SELECT a FROM t ORDER BY b, a, s "
+    "LIMIT 3) x",
+    "SELECT a, (SELECT max(c) FROM u WHERE u.a < x.a) FROM (SELECT a FROM t ORDER BY b, a, s "
+    "LIMIT 3) x",
     "SELECT a, (SELECT t.a + t.b WHERE t.a > 1) FROM t",
     "SELECT k, (SELECT z FROM one WHERE one.k = v.k) FROM v",
     "SELECT k, (SELECT z || 'x' FROM one WHERE one.k = v.k) FROM v",
@@ -375,10 +388,19 @@ CTES = (
         "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT x.n, "
         "y.n FROM r x JOIN r y ON x.n = y.n + 1"
     ),
-    (
-        "WITH RECURSIVE r(n, s) AS (SELECT 1, 'a' UNION ALL SELECT n + 1, s || 'b' FROM r WHERE "
-        "n < 4) SELECT s FROM r WHERE n > 2"
-    ),
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT (n * 3 + 1) % 7 FROM r) SELECT * FROM r",
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT a FROM r JOIN v ON v.k = r.n) SELECT * FROM r",
+    "WITH RECURSIVE r(n, s) AS (SELECT a, s FROM t UNION SELECT a, w FROM r JOIN u ON u.w = r.s) "
+    "SELECT * FROM r",
+    "WITH RECURSIVE r(n) AS (SELECT a FROM none UNION SELECT n + 1 FROM r) SELECT * FROM r",
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT sum(n)::INTEGER + 1 FROM r "
+    "HAVING sum(n) < 9) SELECT * FROM r",
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT x.n + y.n FROM r x JOIN r y ON x.n = y.n "
+    "WHERE x.n < 9) SELECT * FROM r",
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT DISTINCT v.k + 1 FROM v JOIN r ON v.a = r.n "
+    "WHERE r.n < 4) SELECT * FROM r",
+    "WITH RECURSIVE r(n, s) AS (SELECT 1, 'a' UNION ALL SELECT n + 1, s || 'b' FROM r WHERE n < 4) "
+    "SELECT s FROM r WHERE n > 2",
 )
 
 TABLE_FUNCTIONS = (

@@ -51,7 +51,7 @@ def _grouped(plan: Aggregation, child: Relation, context: Context) -> Relation:
     firsts = [None if is_equal_in_spark(node.type) else node for node in plan.groups]
     child, keys, inners = _with_keys(child, keys, equalities, context)
     outers = [bool(cell_outers(key)) for key in keys]
-    if any(outers) and not equalities:
+    if any(outers) != bool(equalities):
         raise NotPullable("an aggregate for each key of the query around")
     values = _group_values(plan.groups, keys, firsts, child.columns, context)
     aggregates = aggregate_texts(plan.aggregates, child.columns, context)

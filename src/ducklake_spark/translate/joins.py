@@ -147,9 +147,8 @@ def attached(
     condition = and_text(on) if on else TRUE
     source = fragment_of((left.source, f" {word or _WORDS[kind]} ", item, " ON ", condition))
     columns = left.columns if kind in ("SEMI", "ANTI") else (*left.columns, *right.columns)
-    return Relation(
-        columns, source, left.where, left.carried, is_item=False, is_unique=left.is_unique
-    )
+    is_unique = left.is_unique and (kind in ("SEMI", "ANTI") or right.is_unique)
+    return Relation(columns, source, left.where, left.carried, is_item=False, is_unique=is_unique)
 
 
 def _inner(
@@ -192,6 +191,8 @@ def _join_with_keys(plan: Join, keys: Relation, context: Context) -> Relation:
     for each in plan.conditions:
         if not (isinstance(each.left, Ref) and isinstance(each.right, Ref)):
             raise NotPullable("keys joined on an expression")
+        if each.kind != "IS NOT DISTINCT FROM":
+            raise NotPullable("keys joined without their NULLs")
         one, other = keys.columns[each.left.index], right.columns[each.right.index]
         if one != other or not isinstance(one, Fragment) or one.outer is None:
             raise NotPullable("keys joined on something else")

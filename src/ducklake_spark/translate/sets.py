@@ -7,11 +7,9 @@ from dataclasses import replace
 
 from ducklake_spark.binder.expressions import Constant
 from ducklake_spark.binder.operators import (
-    Aggregation,
     Cte,
     CteRef,
     EmptyResult,
-    Plan,
     RecursiveCte,
     SetOperation,
     Values,
@@ -21,6 +19,7 @@ from ducklake_spark.binder.types import BoundType
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.context import Context
 from ducklake_spark.translate.fragments import Fragment, joined, sql
+from ducklake_spark.translate.recursion import define_recursive
 from ducklake_spark.translate.relations import (
     NotPullable,
     Relation,
@@ -34,8 +33,6 @@ from ducklake_spark.translate.relations import (
 )
 from ducklake_spark.translate.stability import is_stable, references
 from ducklake_spark.translate.types import is_equal_in_spark
-
-_RECURSIONS = 1_000_000_000
 
 
 def set_operation(plan: SetOperation, context: Context) -> Relation:
@@ -54,7 +51,7 @@ def cte(plan: Cte, context: Context) -> Relation:
     """A query with a common table expression, which is written in front of the whole text."""
     name = f"cte{context.number()}"
     if isinstance(plan.definition, RecursiveCte):
-        _define_recursive(plan.definition, name, context)
+        define_recursive(plan.definition, name, context)
     else:
         rows = context.rows(plan.definition)
         if not is_stable(plan.definition) and references(plan.child, plan.index) > 1:
@@ -69,25 +66,6 @@ def computed_once(rows: Relation, context: Context) -> Relation:
     number = Fragment(("monotonically_increasing_id()",))
     rows = context.ready(rows)
     return replace(rows, columns=(*rows.columns, number))
-
-
-def _define_recursive(plan: RecursiveCte, name: str, context: Context) -> None:
-    if plan.keys:
-        raise NotSupported("WITH RECURSIVE ... USING KEY is not supported.")
-    if not plan.keeps_all:
-        raise NotSupported("WITH RECURSIVE with UNION is not supported. Use UNION ALL.")
-    anchor = whole(context.rows(plan.anchor))
-    context.ctes[plan.index] = name
-    _refuse_recursive_places(plan.step, plan.index)
-    step = whole(context.rows(plan.step))
-    names = ", ".join(f"c{index}" for index in range(plan.columns))
-    called = f"{name}({names}) MAX RECURSION LEVEL {_RECURSIONS}"
-    context.define(called, sql("({}) UNION ALL ({})", anchor, step), is_recursive=True)
-
-
-def _refuse_recursive_places(step: Plan, index: int) -> None:
-    if isinstance(step, Aggregation) and references(step, index):
-        raise NotSupported("An aggregate over the rows of a recursive step is not supported.")
 
 
 def cte_ref(plan: CteRef, context: Context) -> Relation:

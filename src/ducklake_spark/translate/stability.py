@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from ducklake_spark.binder.operators import (
+    Aggregation,
     AsofJoin,
     CrossProduct,
     Cte,
     CteRef,
     DelimJoin,
+    Distinct,
     Join,
     Limit,
     Plan,
@@ -19,6 +22,12 @@ from ducklake_spark.binder.operators import (
     SetOperation,
     TableFunction,
     Windows,
+)
+
+# Aggregates whose answer depends on the order of the rows.
+_PICKING: Final = frozenset(
+    {"first", "last", "any_value", "arbitrary", "list", "array_agg", "string_agg", "listagg"}
+    | {"group_concat", "arg_min", "arg_max", "min_by", "max_by", "mode", "approx_quantile"}
 )
 
 
@@ -49,7 +58,19 @@ def operators(plan: Plan) -> Iterator[Plan]:
 
 def is_stable(plan: Plan) -> bool:
     """Whether computing the rows twice surely gives the same rows."""
-    return not any(isinstance(each, Limit | Sample | Windows) for each in operators(plan))
+    return all(map(_is_stable, operators(plan)))
+
+
+def _is_stable(plan: Plan) -> bool:
+    match plan:
+        case Limit() | Sample() | Windows():
+            return False
+        case Distinct():
+            return plan.targets is None
+        case Aggregation():
+            return not any(each.name in _PICKING for each in plan.aggregates)
+        case _:
+            return True
 
 
 def references(plan: Plan, index: int) -> int:

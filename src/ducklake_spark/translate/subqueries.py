@@ -145,10 +145,10 @@ def _conditions(
     """The conditions but those that compare a key with itself."""
     found = []
     for each in plan.conditions:
-        if isinstance(each.right, Ref) and isinstance(right[each.right.index], Fragment):
-            key = right[each.right.index].replace(around)
-            is_key = bool(cell_outers(right[each.right.index]))
-            if is_key and key == context.scalar(each.left, left.columns):
+        if each.kind == "IS NOT DISTINCT FROM" and isinstance(each.right, Ref):
+            key = right[each.right.index]
+            value = context.scalar(each.left, left.columns)
+            if cell_outers(key) and key.replace(around) == value:
                 continue
         (node,) = condition_nodes((each,), None, len(left.columns))
         cells = [cell.replace(around) for cell in right]

@@ -130,7 +130,11 @@ def test_rows_that_may_differ_are_computed_once(text_of):
 @pytest.mark.parametrize(
     ("query", "word"),
     [
-        ("WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT n + 1 FROM r WHERE n < 3) FROM r", "UNION"),
+        (
+            "WITH RECURSIVE r(n) USING KEY (n) AS (SELECT 1 UNION SELECT n + 1 FROM r WHERE n < 3) "
+            "FROM r",
+            "USING KEY",
+        ),
         ("FROM t POSITIONAL JOIN u", "POSITIONAL"),
         ("FROM glob('*')", "glob"),
     ],
