@@ -11,6 +11,7 @@ from ducklake_spark.translate.constants import null_literal
 from ducklake_spark.translate.failures import raising
 from ducklake_spark.translate.fragments import Fragment, sql
 from ducklake_spark.translate.types import TEXT_CARRIED, carrier, named_fields, spark_type
+from ducklake_spark.translate.wide_numbers import decimal_to_double, hugeint_to_double
 
 _BITS: Final = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64, "HUGEINT": 128}
 _DECIMAL_RANGE: Final = 10**38 - 1  # what the carrier of 128 bits holds
@@ -28,6 +29,11 @@ class CastCall:
     source: BoundType
     target: BoundType
     is_try: bool
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the value is too long to be written several times."""
+        return sum(map(len, map(str, self.value.pieces))) > _LONG
 
     def plain(self) -> Fragment:
         """Spark's own cast, or nothing where the carrier is the same."""
@@ -47,7 +53,7 @@ class CastCall:
             result: what is given where it holds.
             told: a template of Spark SQL for the message.
         """
-        if sum(map(len, map(str, self.value.pieces))) > _LONG:
+        if self.is_long:
             return None
         if self.is_try:
             return sql(f"CASE WHEN {condition} THEN {{1}} END", self.value, result)
@@ -242,9 +248,21 @@ def _date_to_text(call: CastCall) -> Fragment | None:
     else:
         before = sql("concat(lpad(1 - year({}), 4, '0'), {}, ' (BC)')", day, tail)
     template = f"CASE WHEN {condition} THEN {{1}} WHEN year({{0}}) > 9999 THEN {{2}} ELSE {{3}} END"
-    if sum(map(len, map(str, call.value.pieces))) > _LONG:
+    if call.is_long:
         return None
     return sql(template, day, usual, after, before)
+
+
+def _decimal_to_float(call: CastCall) -> Fragment | None:
+    if call.target.id != "DOUBLE" or call.is_long:
+        return None
+    return decimal_to_double(call.value, call.source)
+
+
+def _integer_to_float(call: CastCall) -> Fragment | None:
+    if (call.source.id, call.target.id) != ("HUGEINT", "DOUBLE") or call.is_long:
+        return None
+    return hugeint_to_double(call.value)
 
 
 _RULES: Final[dict[tuple[str, str], Callable[[CastCall], Fragment | None]]] = {
@@ -252,6 +270,8 @@ _RULES: Final[dict[tuple[str, str], Callable[[CastCall], Fragment | None]]] = {
     ("integer", "DECIMAL"): _integer_to_decimal,
     ("DECIMAL", "integer"): _decimal_to_integer,
     ("DECIMAL", "DECIMAL"): _decimal_to_decimal,
+    ("DECIMAL", "float"): _decimal_to_float,
+    ("integer", "float"): _integer_to_float,
     ("DECIMAL", "VARCHAR"): _decimal_to_text,
     ("float", "integer"): _float_to_integer,
     ("DATE", "VARCHAR"): _date_to_text,
