@@ -65,9 +65,24 @@ _PATTERNS: Final = (
 _REPLACEMENTS: Final = ("'<\\0>'", "'$x\\1'", "'\\\\'", "''")
 _LIKES: Final = (
     *("'a%'", "'%b%'", "'_'", "'%'", "''", r"'a\%'", r"'a~\_%'", "'%é%'", "'ab_cd'", "'__'"),
-    *(r"'%\'", "'%😀%'", "'.*'", "'[a]'", "'$1%'", "'a%c'", "'%a%b%'", "NULL"),
+    *(
+        r"'%\'",
+        "'%😀%'",
+        "'.*'",
+        "'[a]'",
+        "'$1%'",
+        "'a%c'",
+        "'%a%b%'",
+        "'HELLO%'",
+        "'%É%'",
+        "'%σ'",
+        "NULL",
+    ),
 )
 _ESCAPED_LIKES: Final = ("'a!%'", "'!%%'", "'a!_b'", "'!!'", "'a!b'", "'a'", "'%!'")
+_FORMATS: Final = (
+    *("'%Y-%m-%d %H:%M:%S'", "'%Y'", "'%j|%B|%b|%A|%a|%%'", "'it''s {%d}'", "'%y'", "'%H'", "''"),
+)
 _NUMBERS: Final = ("0", "1", "2", "3", "5", "100", "400", "-1", "2147483647", "3000000000")
 _SPECIAL: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     **{(name, 0): _PARTS for name in ("date_part", "date_trunc", "date_diff")},
@@ -75,7 +90,7 @@ _SPECIAL: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("regexp_replace", 2): _REPLACEMENTS,
     ("regexp_replace", 3): ("'g'", "'i'", "''"),
     ("regexp_extract", 2): ("0", "1", "2"),
-    **{(name, 1): _LIKES for name in ("~~", "!~~")},
+    **{(name, 1): _LIKES for name in ("~~", "!~~", "~~*", "!~~*")},
     **{(name, 1): _ESCAPED_LIKES for name in ("like_escape", "not_like_escape")},
     **{(name, 2): ("'!'",) for name in ("like_escape", "not_like_escape")},
     **{(name, 1): _NUMBERS for name in ("left", "right", "substring", "lpad", "rpad", "round")},
@@ -85,6 +100,7 @@ _SPECIAL: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("repeat", 1): _NUMBERS[:7],
     ("substring", 2): ("0", "1", "2", "-1", "100", "2147483647"),
     **{(name, 2): ("'xy'", "'é'", "''") for name in ("lpad", "rpad", "translate", "replace")},
+    **{("strftime", place): _FORMATS for place in (0, 1)},
     ("translate", 1): ("'a'", "'ab'", "'é😀'", "'aa'", "''"),
 }
 _MOST: Final = 60  # expressions with several constants

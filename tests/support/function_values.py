@@ -90,6 +90,7 @@ VALUES: Final[dict[str, list[str]]] = {
     "MAP(VARCHAR, INTEGER)": ["MAP {}", "MAP {'a': 1}", "MAP {'a': NULL, 'b': 2, '': 3}"],
     "MAP(INTEGER, VARCHAR)": ["MAP {}", "MAP {1: 'x'}", "MAP {2: NULL, 3: '', -1: 'é'}"],
     "STRUCT(a INTEGER, b VARCHAR)": ["{'a': 1, 'b': 'x'}", "{'a': NULL, 'b': NULL}"],
+    "TIMESTAMP WITH TIME ZONE": _quoted(_TIMES),
 }
 """Texts of DuckDB; NULL is added to each."""
 
@@ -111,5 +112,6 @@ CARRIERS: Final[dict[str, str]] = {
     "MAP(VARCHAR, INTEGER)": "MAP<STRING, INT>",
     "MAP(INTEGER, VARCHAR)": "MAP<INT, STRING>",
     "STRUCT(a INTEGER, b VARCHAR)": "STRUCT<a: INT, b: STRING>",
+    "TIMESTAMP WITH TIME ZONE": "TIMESTAMP",
 }
 """The types of Spark that hold them."""

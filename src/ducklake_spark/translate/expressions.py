@@ -226,8 +226,8 @@ class Expressions:
             return None
         arguments = tuple(self.scalar(child, columns) for child in node.children)
         types = tuple(child.type for child in node.children)
-        call = Call(node.name, arguments, types, node.type, node.children, node.bind_data)
-        return rule(call)
+        told = (node.name, arguments, types, node.type, node.children, node.bind_data)
+        return rule(Call(*told, time_zone=self._time_zone))
 
     def _error(self, node: Cast, columns: Columns) -> Fragment:
         inner: Expression = node

@@ -23,6 +23,7 @@ class Call:
         arguments: Spark SQL of the arguments, whose carriers are those of `types`.
         types: of the arguments, as they are (not as the overload declares them).
         nodes: the bound arguments, for rules that look for constants.
+        time_zone: of the session.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Call:
     type: BoundType
     nodes: tuple[Expression, ...] = ()
     bind_data: Mapping[str, Any] = field(default_factory=dict)
+    time_zone: str = ""
 
     def constant(self, index: int) -> Constant | None:
         """The argument if it is a constant, under any casts that keep a number or a text."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from ducklake_spark.translate.fragments import Fragment, sql
 from ducklake_spark.translate.functions.dates import FINITE, as_timestamp
-from ducklake_spark.translate.functions.templates import DATED, DAYS, has_types, interval_of
+from ducklake_spark.translate.functions.templates import DATED, DAYS, has_types, in_utc, interval_of
 from ducklake_spark.translate.rules import Call, Rules
 
 # Of the days that DuckDB can reach, those that stand for infinity are an error: the number in their
@@ -67,4 +67,4 @@ def _turned(call: Call) -> Call:
     )
 
 
-RULES: Final[Rules] = {"+": add, "-": subtract}
+RULES: Final[Rules] = {"+": in_utc(add), "-": in_utc(subtract)}

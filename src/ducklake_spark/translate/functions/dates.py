@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
-from ducklake_spark.translate.fragments import Fragment, sql
-from ducklake_spark.translate.functions.templates import DATED, LOCAL, has_types, on, text_of
+from ducklake_spark.translate.fragments import Fragment, literal_text, sql
+from ducklake_spark.translate.functions.templates import (
+    DATED,
+    LOCAL,
+    ZONED,
+    first_of,
+    has_types,
+    in_utc,
+    on,
+    text_of,
+)
 from ducklake_spark.translate.rules import Call, Rule, Rules
 
 _INFINITY: Final = "TIMESTAMP_NTZ'294247-01-10 04:00:54.775807'"
@@ -18,6 +28,7 @@ FINITE: Final = {
 
 _PARTS: Final = {
     "year": "year({0})",
+    "year of era": "if(year({0}) > 0, year({0}), 1 - year({0}))",
     "quarter": "quarter({0})",
     "month": "month({0})",
     "day": "day({0})",
@@ -115,10 +126,18 @@ def part(name: str) -> Rule:
     return rule
 
 
+def part_in_utc(name: str) -> Rule:
+    """The same, also with a time zone: before Christ such a year is that of its era."""
+    plain, zoned = part(name), in_utc(part({"year": "year of era"}.get(name, name)))
+    return lambda call: zoned(call) if ZONED in call.ids() else plain(call)
+
+
 def date_part(call: Call) -> Fragment | None:
     """``date_part`` and ``extract`` of a constant part."""
     name = _NAMES_OF_PARTS.get((text_of(call, 0) or "").lower())
-    return part(name)(_without_first(call)) if name and len(call.arguments) == 2 else None
+    if not name or len(call.arguments) != 2:
+        return None
+    return part_in_utc(name)(_without_first(call))
 
 
 def date_trunc(call: Call) -> Fragment | None:
@@ -143,7 +162,7 @@ def _truncation(name: str, *, is_date: bool) -> str | None:
 
 
 def _without_first(call: Call) -> Call:
-    return Call(call.name, call.arguments[1:], call.types[1:], call.type, call.nodes[1:])
+    return replace(call, arguments=call.arguments[1:], types=call.types[1:], nodes=call.nodes[1:])
 
 
 def last_day(call: Call) -> Fragment | None:
@@ -151,14 +170,18 @@ def last_day(call: Call) -> Fragment | None:
     return finite(call, "last_day(CAST({0} AS DATE))") if has_types(call, DATED) else None
 
 
+def _listed(names: tuple[str, ...]) -> str:
+    return f"array({', '.join(map(literal_text, names))})"
+
+
 def _named(names: tuple[str, ...], number: str) -> Rule:
     """The English name of a day or month."""
-    listed = ", ".join(f"'{name}'" for name in names)
+    listed = _listed(names)
 
     def rule(call: Call) -> Fragment | None:
         if not has_types(call, DATED):
             return None
-        return finite(call, f"element_at(array({listed}), {number})")
+        return finite(call, f"element_at({listed}, {number})")
 
     return rule
 
@@ -192,10 +215,67 @@ _DIFFERENCES_OF_TIME: Final = {
 _DIFFERENCES_OF_TIME["second"] = _difference(
     f"{_DAYS} * 86400 + hour({{0}}) * 3600 + minute({{0}}) * 60 + second({{0}})"
 )
-_SECONDS: Final = (
-    "CAST(CAST({0} - TIMESTAMP_NTZ'1970-01-01 00:00:00' AS INTERVAL SECOND) AS DECIMAL(20,6))"
-)
+_EPOCH: Final = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
+_SECONDS: Final = f"CAST(CAST({{0}} - {_EPOCH} AS INTERVAL SECOND) AS DECIMAL(20,6))"
 _MICROS: Final = f"CAST({_SECONDS} * 1000000 AS BIGINT)"
+
+
+_PIECES: Final = {
+    "Y": "if(year({0}) BETWEEN 0 AND 9999, lpad(CAST(year({0}) AS STRING), 4, '0'),"
+    " CAST(year({0}) AS STRING))",
+    **{
+        letter: f"lpad(CAST({name}({{0}}) AS STRING), {width}, '0')"
+        for letter, name, width in (
+            ("m", "month", 2),
+            ("d", "day", 2),
+            ("j", "dayofyear", 3),
+            ("H", "hour", 2),
+            ("M", "minute", 2),
+            ("S", "second", 2),
+        )
+    },
+    "B": f"element_at({_listed(_MONTHS)}, month({{0}}))",
+    "A": f"element_at({_listed(_DAY_NAMES)}, dayofweek({{0}}))",
+    "b": f"left(element_at({_listed(_MONTHS)}, month({{0}})), 3)",
+    "a": f"left(element_at({_listed(_DAY_NAMES)}, dayofweek({{0}})), 3)",
+    "%": "'%'",
+}
+
+
+def format_date(call: Call) -> Fragment | None:
+    """``strftime`` with a constant format of common parts, in any order of the arguments."""
+    turned = call.ids()[0] == "VARCHAR"
+    pattern = text_of(call, 0 if turned else 1)
+    dated = (
+        _without_first(call)
+        if turned
+        else replace(call, arguments=call.arguments[:1], types=call.types[:1], nodes=call.nodes[:1])
+    )
+    if pattern is None or len(call.arguments) != 2 or not has_types(dated, DATED):
+        return None
+    parts = _pieces_of(pattern, is_date=dated.ids() == ("DATE",))
+    if not parts:
+        return None
+    infinity = (
+        "CASE WHEN {0} > DATE'1970-01-01' THEN 'infinity' WHEN {0} IS NOT NULL THEN '-infinity' END"
+    )
+    return finite(dated, f"concat({', '.join(parts)})", otherwise=infinity)
+
+
+def _pieces_of(pattern: str, *, is_date: bool) -> list[str] | None:
+    """Spark SQL of each character and part; None for a part that is not known."""
+    found: list[str] = []
+    rest = iter(pattern)
+    for char in rest:
+        letter = next(rest, "") if char == "%" else ""
+        if char == "%" and letter not in _PIECES:
+            return None
+        if is_date and letter in ("H", "M", "S") and letter:
+            found.append("'00'")
+        else:
+            text = literal_text(char).replace("{", "{{").replace("}", "}}")
+            found.append(_PIECES[letter] if letter else text)
+    return found
 
 
 def _since_1970(of_date: str, of_timestamp: str) -> Rule:
@@ -214,18 +294,34 @@ def date_of_days(call: Call) -> Fragment | None:
     return on("date_from_unix_date({})", {"INTEGER"})(call)
 
 
-RULES: Final[Rules] = {
+_RULES: Final[Rules] = {
     **{name: part(name) for name in (*_PARTS, *_PARTS_OF_TIME)},
     "dayofmonth": part("day"),
     "weekday": part("dayofweek"),
     "weekofyear": part("week"),
-    "date_part": date_part,
     "date_trunc": date_trunc,
     "date_diff": date_diff,
     "last_day": last_day,
     "dayname": _named(_DAY_NAMES, "dayofweek({0})"),
     "monthname": _named(_MONTHS, "month({0})"),
     "make_date": date_of_days,
-    "epoch": _since_1970("unix_date({0}) * 86400D", f"CAST({_MICROS} AS DOUBLE) / 1000000D"),
     "epoch_us": _since_1970("unix_date({0}) * 86400000000L", _MICROS),
+    "epoch_ms": first_of(
+        _since_1970("unix_date({0}) * 86400000L", f"({_MICROS} DIV 1000)"),
+        on(f"({_EPOCH} + INTERVAL '0.001' SECOND * {{}})", {"BIGINT"}),
+    ),
+    "strftime": format_date,
+}
+_NAMED_PARTS: Final = {
+    **{name: name for name in (*_PARTS, *_PARTS_OF_TIME) if " " not in name},
+    "dayofmonth": "day",
+    "weekday": "dayofweek",
+    "weekofyear": "week",
+}
+RULES: Final[Rules] = {
+    **{name: in_utc(rule) for name, rule in _RULES.items()},
+    **{name: part_in_utc(known) for name, known in _NAMED_PARTS.items()},
+    "date_part": date_part,
+    # With a time zone DuckDB adds the fraction in another order.
+    "epoch": _since_1970("unix_date({0}) * 86400D", f"CAST({_MICROS} AS DOUBLE) / 1000000D"),
 }

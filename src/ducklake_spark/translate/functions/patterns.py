@@ -5,9 +5,11 @@ DuckDB's ``~~`` has no escape character; Spark's LIKE always has one.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from ducklake_spark.translate.fragments import Fragment, literal_text, sql
+from ducklake_spark.translate.functions.letters import folded, lower_text
 from ducklake_spark.translate.functions.regex import JavaPattern, java_pattern
 from ducklake_spark.translate.functions.templates import TEXT, has_types, number_of, text_of
 from ducklake_spark.translate.rules import Call, Rule, Rules
@@ -26,6 +28,21 @@ def _like(negation: str) -> Rule:
             escaped = r"replace({}, '\\', '\\\\')"
             return sql(f"({{}} {negation}LIKE {escaped})", *call.arguments)
         return _of_constant(call, pattern, negation)
+
+    return rule
+
+
+def _ilike(negation: str) -> Rule:
+    """``~~*`` and ``!~~*`` of a constant pattern: LIKE of both in lower case."""
+
+    def rule(call: Call) -> Fragment | None:
+        pattern = text_of(call, 1)
+        if not has_types(call, TEXT, TEXT) or pattern is None:
+            return None
+        lower = lower_text(pattern)
+        literal = Fragment((literal_text(lower),))
+        value = folded("lower", call.arguments[0])
+        return _of_constant(replace(call, arguments=(value, literal)), lower, negation)
 
     return rule
 
@@ -82,7 +99,7 @@ def extract(call: Call) -> Fragment | None:
     return sql(f"regexp_extract({{}}, {_literal(found.flagged)}, {group})", call.arguments[0])
 
 
-def replace(call: Call) -> Fragment | None:
+def replaced(call: Call) -> Fragment | None:
     """``regexp_replace`` of a constant pattern: the first match, or all with the option g."""
     found, new = _pattern_of(call, len(call.arguments)), text_of(call, 2)
     options = text_of(call, 3) if len(call.arguments) == 4 else ""
@@ -145,10 +162,12 @@ _MOST_GROUPS: Final = 7
 RULES: Final[Rules] = {
     "~~": _like(""),
     "!~~": _like("NOT "),
+    "~~*": _ilike(""),
+    "!~~*": _ilike("NOT "),
     "like_escape": _like_escape(""),
     "not_like_escape": _like_escape("NOT "),
     "regexp_matches": matches,
     "regexp_full_match": full_match,
     "regexp_extract": extract,
-    "regexp_replace": replace,
+    "regexp_replace": replaced,
 }

@@ -12,6 +12,7 @@ from ducklake_spark.translate.functions import (
     choices,
     date_arithmetic,
     dates,
+    letters,
     nested,
     numbers,
     patterns,
@@ -21,7 +22,7 @@ from ducklake_spark.translate.functions.templates import first_of
 from ducklake_spark.translate.rules import Call, Rule, Rules
 
 _THEMES: Final = (
-    *(arithmetic, date_arithmetic, bits, numbers, text, patterns, dates, nested, choices),
+    *(arithmetic, date_arithmetic, bits, numbers, text, letters, patterns, dates, nested, choices),
 )
 
 ALIASES: Final[Mapping[str, str]] = {

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Final
 
 from ducklake_spark.binder.expressions import Cast, Constant, Expression, Function
-from ducklake_spark.binder.types import INTEGERS, NUMBERS
+from ducklake_spark.binder.types import INTEGERS, NUMBERS, simple
 from ducklake_spark.errors import InvalidValue
 from ducklake_spark.model.intervals import parse_interval
 from ducklake_spark.translate.fragments import Fragment, sql
@@ -16,6 +17,8 @@ from ducklake_spark.translate.rules import Call, Rule
 TEXT: Final = frozenset({"VARCHAR"})
 DAYS: Final = frozenset({"DATE"})
 LOCAL: Final = frozenset({"TIMESTAMP"})
+ZONED: Final = "TIMESTAMP WITH TIME ZONE"
+_LOCAL_TYPE: Final = simple("TIMESTAMP")
 DATED: Final = frozenset({"DATE", "TIMESTAMP"})
 BINARY: Final = frozenset({"BLOB"})
 REAL: Final = frozenset({"DOUBLE"})
@@ -38,6 +41,35 @@ def first_of(*rules: Rule) -> Rule:
         return next((each for each in found if each is not None), None)
 
     return rule
+
+
+def in_utc(rule: Rule) -> Rule:
+    """A rule of TIMESTAMPs for those with a time zone too, where all clocks show UTC.
+
+    In another zone both would have to know the same history of its clocks: they do not in all.
+    """
+
+    def wrapped(call: Call) -> Fragment | None:
+        if ZONED not in call.ids():
+            return rule(call)
+        if call.time_zone != "UTC":
+            return None
+        found = rule(_local(call))
+        return sql("CAST({} AS TIMESTAMP)", found) if found and call.type.id == ZONED else found
+
+    return wrapped
+
+
+def _local(call: Call) -> Call:
+    pairs = list(zip(call.arguments, call.types, strict=True))
+    return replace(
+        call,
+        arguments=tuple(
+            sql("CAST({} AS TIMESTAMP_NTZ)", a) if t.id == ZONED else a for a, t in pairs
+        ),
+        types=tuple(_LOCAL_TYPE if t.id == ZONED else t for t in call.types),
+        type=_LOCAL_TYPE if call.type.id == ZONED else call.type,
+    )
 
 
 def has_types(call: Call, *kinds: Collection[str]) -> bool:
