@@ -53,7 +53,8 @@ it. Of {overloads} overloads (other names counted) Spark computes {native}, Duck
 
 *Constants*: Spark computes it where all arguments but the first (of a function of dates: the part)
 are constants of a form that is known to be equal, such as a place from the front, a pattern without
-repeated groups, an interval. Otherwise DuckDB computes it.
+repeated groups, an interval. Otherwise DuckDB computes it. Functions of TIMESTAMP WITH TIME ZONE
+are Spark's where the session's zone is UTC: of some zones the two know different histories.
 
 | Function | Other names | Of |
 |---|---|---|
@@ -149,7 +150,7 @@ def _shown(parameters: tuple[str, ...]) -> str:
     known = {"T": "anything", "ANY": "anything", "T[]": "lists", "ANY[]": "lists"}
     if not parameters:
         return "anything"
-    is_part = parameters[0] == "VARCHAR" and parameters[-1] in ("DATE", "TIMESTAMP")
+    is_part = parameters[0] == "VARCHAR" and parameters[-1].startswith(("DATE", "TIMESTAMP"))
     first = parameters[int(is_part)]
     return known.get(first, "maps" if "MAP(" in first else first)
 

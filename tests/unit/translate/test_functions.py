@@ -8,6 +8,7 @@ import pytest
 from ducklake_spark.binder.types import VARCHAR
 from ducklake_spark.translate.fragments import Fragment
 from ducklake_spark.translate.functions import ALIASES, SCALARS
+from ducklake_spark.translate.functions.letters import letters
 from ducklake_spark.translate.functions.regex import java_pattern
 from ducklake_spark.translate.rules import Call
 from support.function_reference import PAGE, page
@@ -38,6 +39,15 @@ def test_a_call_with_something_beside_its_arguments_is_left_to_duckdb() -> None:
     bound = Call("trim", plain.arguments, plain.types, VARCHAR, bind_data={"unheard_of": 1})
     assert SCALARS["trim"](plain) is not None
     assert SCALARS["trim"](bound) is None
+
+
+@pytest.mark.parametrize("name", ["lower", "upper"])
+def test_every_letter_is_folded_as_duckdb_does(name: str) -> None:
+    codes = [code for code in range(0x80, 0x110000) if not 0xD800 <= code < 0xE000]
+    query = f"SELECT c, ord({name}(chr(c))), length({name}(chr(c))) FROM (SELECT unnest(?) AS c)"
+    rows = duckdb.execute(query, [codes]).fetchall()
+    assert {length for _, _, length in rows} == {1}
+    assert letters(name) == {code: other for code, other, _ in rows if code != other}
 
 
 @pytest.mark.parametrize(
