@@ -34,6 +34,8 @@ ALIASES: Final[Mapping[str, str]] = {
     "abs": "@",
     "ceiling": "ceil",
     "substr": "substring",
+    "lcase": "lower",
+    "ucase": "upper",
     "starts_with": "^@",
     "ends_with": "suffix",
     "strpos": "instr",
