@@ -47,6 +47,15 @@ def bind_call(both: BothEngines, call: str) -> Bound:
     return Bound(call, node, text, not calls)
 
 
+def check(
+    both: BothEngines, calls: Sequence[str], rows: Sequence[str] = (GROUPS, ALL, NOTHING)
+) -> None:
+    """Assert that Spark and DuckDB answer alike."""
+    bound = [bind_call(both, call) for call in calls]
+    told = [each for rest in rows for each in differences(both, bound, rest)]
+    assert not told, "\n".join(told)
+
+
 def differences(both: BothEngines, calls: Sequence[Bound], rest: str) -> list[str]:
     """What Spark answers otherwise than DuckDB; both may fail."""
     found = [

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 from ducklake_spark.binder.expressions import Aggregate
+from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate import aggregates_ordered, aggregates_plain, aggregates_statistics
-from ducklake_spark.translate.aggregates_in_tasks import aggregate_in_tasks
+from ducklake_spark.translate.aggregates_in_tasks import aggregate_in_tasks, call_text
 from ducklake_spark.translate.fragments import EMPTY, Fragment, sql
 from ducklake_spark.translate.rules import AggregateCall, AggregateRules, Expressions
+from ducklake_spark.translate.types import spark_type
 
 AGGREGATES: Final[AggregateRules] = {
     **aggregates_plain.RULES,
@@ -64,3 +66,18 @@ def simplified(node: Aggregate) -> Aggregate:
 
 def _filter(condition: Fragment) -> Fragment:
     return sql("FILTER (WHERE {})", condition)
+
+
+def answered_by(node: Aggregate) -> Literal["Spark", "DuckDB", "nobody"]:
+    """Who computes a call, whatever its arguments are: for the page of functions."""
+    arguments = tuple(Fragment((f"a{at}",)) for at in range(len(node.children)))
+    orders = tuple(Fragment((f"o{at}",)) for at in range(len(node.orders)))
+    try:
+        if native(AggregateCall(simplified(node), arguments, orders)) is not None:
+            return "Spark"
+        for kind in (node.type, *(child.type for child in node.children)):
+            spark_type(kind)
+        call_text(node, [str(each) for each in (*arguments, *orders)])
+    except NotSupported:
+        return "nobody"
+    return "DuckDB"

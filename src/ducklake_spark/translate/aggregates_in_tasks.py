@@ -112,7 +112,13 @@ def _vanished(node: Aggregate) -> list[str]:
 
 def _bounds(data: Mapping[str, Any]) -> list[str]:
     bounds = [decode_value(data["min"]), decode_value(data["max"])]
-    return [] if bounds[0].value is None else [duckdb_literal(each) for each in bounds]
+    if any(each.value is None for each in bounds):
+        # DuckDB takes them from the statistics of its own tables.
+        raise NotSupported(
+            "bitstring_agg without its bounds is not supported.",
+            hint="name them: bitstring_agg(value, least, greatest).",
+        )
+    return [duckdb_literal(each) for each in bounds]
 
 
 def _listed(node: Aggregate, quantiles: Sequence[str]) -> str:

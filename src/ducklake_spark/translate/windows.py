@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final
 
 from ducklake_spark.binder.expressions import Aggregate, Expression, Order, Window
-from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.aggregates import native, simplified
 from ducklake_spark.translate.fragments import EMPTY, Fragment, joined, sql
 from ducklake_spark.translate.frames import constant_integer, frame_text
@@ -26,27 +25,18 @@ _EDGES: Final = {"FIRST_VALUE": "first_value", "LAST_VALUE": "last_value"}
 _LARGEST_INT: Final = 2**31 - 1
 
 
-def window(node: Window, columns: Sequence[Fragment], expressions: Expressions) -> Fragment:
-    """Spark SQL for a window function over rows with those columns.
-
-    Raises:
-        NotSupported: Spark has no such window; `windows_in_tasks` has them all.
-    """
-    found = native_window(node, columns, expressions)
-    if found is None:
-        raise NotSupported(f"Spark has no window function like this {label_of(node)}.")
-    return found
-
-
 def label_of(node: Window) -> str:
-    """What is called, for a message."""
+    """What is called, for whoever reads a plan or a message."""
     return node.name or node.kind.lower()
 
 
 def native_window(
     node: Window, columns: Sequence[Fragment], expressions: Expressions
 ) -> Fragment | None:
-    """The same, or None where Spark has none that answers as DuckDB does."""
+    """Spark SQL for a window function over rows with those columns.
+
+    None where Spark has no window that answers as DuckDB does: `windows_in_tasks` has them all.
+    """
     if node.kind == "AGGREGATE":
         node = _simplified(node)
     if node.exclude != "NO OTHERS" or node.argument_orders or node.is_distinct:
