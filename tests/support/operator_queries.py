@@ -294,6 +294,9 @@ GROUPS = (
     "SELECT DISTINCT a FROM t ORDER BY a DESC NULLS LAST",
     "SELECT DISTINCT a FROM t ORDER BY a NULLS FIRST LIMIT 2",
     "SELECT DISTINCT l FROM t",
+    "SELECT DISTINCT ON (l) l FROM t",
+    "SELECT count(*) FROM t GROUP BY to_days(a)",
+    "SELECT a, l FROM t ORDER BY l DESC NULLS LAST, a, b, s",
 )
 
 ORDERS = (
@@ -441,6 +444,10 @@ TABLE_FUNCTIONS = (
     "SELECT t.a, x.y FROM t, unnest(l) x(y) WHERE x.y > 1",
     "SELECT t.a, x.y FROM t LEFT JOIN unnest(l) x(y) ON true",
     "SELECT t.a, (SELECT sum(y) FROM unnest(t.l) x(y)) FROM t",
+    "SELECT t.a, x.y FROM t, unnest(list_transform(l, x -> x + t.a)) x(y)",
+    "SELECT * FROM range(TIMESTAMP '2024-01-01', TIMESTAMP '2024-01-03', INTERVAL 12 HOUR)",
+    "SELECT * FROM generate_series(DATE '2024-01-31', DATE '2024-04-30', INTERVAL 1 MONTH)",
+    "SELECT a, d FROM t, range(DATE '2024-01-01', DATE '2024-01-01' + a, INTERVAL 1 DAY) r(d)",
     "SELECT t.a, (SELECT count(*) FROM unnest(t.l) x(y) WHERE y > t.a) FROM t",
     "SELECT a FROM t WHERE exists (SELECT 1 FROM unnest(l) x(y) WHERE y = t.a)",
     "SELECT a FROM t WHERE 9 IN (SELECT unnest(l))",

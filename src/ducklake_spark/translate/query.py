@@ -67,6 +67,8 @@ def translate_query(
         found = context.rows(plan)
     except NotPullable as reason:
         raise NotSupported(f"This correlated subquery is not supported: {reason}.") from None
+    except RecursionError:
+        raise NotSupported("This query is nested too deeply.") from None
     if reads_around(found) or len(found.columns) < len(names):
         raise NotSupported("This correlated subquery is not supported.")
     shown = replace(found, columns=found.columns[: len(names)])

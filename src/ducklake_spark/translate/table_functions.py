@@ -17,7 +17,7 @@ from ducklake_spark.binder.operators import (
     Unnesting,
     types_of,
 )
-from ducklake_spark.binder.types import BIGINT, INTEGERS, list_of
+from ducklake_spark.binder.types import BIGINT, INTEGERS, BoundType, list_of
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.context import Context
 from ducklake_spark.translate.fragments import Fragment, column, fragment_of, joined, sql
@@ -84,6 +84,8 @@ def _list(name: str, arguments: Sequence[Expression]) -> Expression:
     """What a function in FROM gives, as a list."""
     if name == "unnest":
         return arguments[0]
+    moment = BoundType("TIMESTAMP")  # dates too are a series of these
+    arguments = [Cast(each, moment) if each.type.id == "DATE" else each for each in arguments]
     kinds = tuple(each.type for each in arguments)
     return Function(name, tuple(arguments), kinds, list_of(kinds[0]))
 
