@@ -82,6 +82,7 @@ class Names:
         calls: nodes of calls of scalar functions and aggregates, which may be macros.
         parameters: nodes of ``$1``, ``?`` and ``$name``.
         questions: nodes of ``(DESCRIBE …)`` and ``(SUMMARIZE …)`` in FROM.
+        has_virtual: whether any column has the name of a virtual one.
     """
 
     tables: list[NamedTable] = field(default_factory=list)
@@ -89,6 +90,7 @@ class Names:
     calls: list[Tree] = field(default_factory=list)
     parameters: list[Tree] = field(default_factory=list)
     questions: list[Tree] = field(default_factory=list)
+    has_virtual: bool = False
 
 
 def find_names(node: Tree) -> Names:
@@ -153,6 +155,9 @@ def _note(node: Tree, ctes: frozenset[str], select: Tree, names: Names) -> None:
             names.questions.append(node)
         case "FUNCTION" if node.get("class") == "FUNCTION":
             names.calls.append(node)
+        case "COLUMN_REF":
+            is_virtual = node["column_names"][-1].lower() in VIRTUAL_COLUMNS
+            names.has_virtual = names.has_virtual or is_virtual
         case "VALUE_PARAMETER":
             names.parameters.append(node)
         case _ if node.get("class") == "WINDOW" and node.get("function_name"):

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from ducklake_spark.binder.bind import BoundQuery, bind_query
+from ducklake_spark.binder.columns import without_types_of_nulls
 from ducklake_spark.binder.errors import Texts
 from ducklake_spark.binder.mirror import BindSettings, Mirror
 from ducklake_spark.binder.names import find_names
@@ -43,11 +44,15 @@ _ONLY: Final = "DUCKLAKE_SPARK_ONLY_BOUND"
 _numbers = itertools.count(1)
 
 
-def query_frame(con: Connection, tree: exp.Expr, context: Context | None = None) -> DataFrame:
-    """The lazy DataFrame of a query that stands in another statement."""
+def query_frame(
+    con: Connection, tree: exp.Expr, context: Context | None = None, *, is_inserted: bool = False
+) -> DataFrame:
+    """The lazy DataFrame of a query that stands in another statement; of INSERT, if it says so."""
     text = tree.meta.get(WRITTEN)
     if text is not None:
-        found = _unless_refused(con, Asked(text, tree.meta.get(PARAMS), context or Context()))
+        params = tree.meta.get(PARAMS)
+        asked = Asked(text, params, context or Context(), is_inserted=is_inserted)
+        found = _unless_refused(con, asked)
         if found is not None:
             return found
     return run_query(con, tree, context)
@@ -62,13 +67,15 @@ def bound_frame(con: Connection, text: str, params: Params | None = None) -> Dat
 class Asked:
     """A query: its text, the values of parameters, and where its names are looked up.
 
-    `is_whole` says that the values are for nothing but this query.
+    `is_whole` says that the values are for nothing but this query, `is_inserted` that its columns
+    take the types of a table's: a NULL without a type has none.
     """
 
     text: str
     params: Params | None
     context: Context
     is_whole: bool = False
+    is_inserted: bool = False
 
 
 def _unless_refused(con: Connection, asked: Asked) -> DataFrame | None:
@@ -95,7 +102,7 @@ def run_bound(con: Connection, asked: Asked) -> DataFrame | None:
     with con.one_snapshot():
         sources = Sources(con, mirror)
         text, bound = _bind(con, mirror, parsed, asked, sources)
-        return _run(con, mirror, text, bound, sources)
+        return _run(con, mirror, text, bound, sources, asked)
 
 
 def mirror_of(con: Connection) -> Mirror:
@@ -127,13 +134,14 @@ def _bind(
 
 
 def _run(
-    con: Connection, mirror: Mirror, text: str, bound: BoundQuery, sources: Sources
+    con: Connection, mirror: Mirror, text: str, bound: BoundQuery, sources: Sources, asked: Asked
 ) -> DataFrame:
     def version(get: Get) -> TableVersion | None:
         found = sources.rows.get(key_of(get))
         return found.version if found else None
 
     plan = answer_counts(bound.plan, version)
+    plan = without_types_of_nulls(plan) if asked.is_inserted else plan
     made = spark_text(mirror, bound, plan, text, is_answered=plan is not bound.plan)
     register_engine_calls(con.spark, made.calls)
     views: dict[TableKey, str] = {}

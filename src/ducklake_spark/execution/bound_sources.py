@@ -86,7 +86,7 @@ class Sources:
             raise NotSupported("DESCRIBE and SUMMARIZE in FROM are not bound yet.")
         # All of them: each edits its own node.
         found = [
-            *(self._table(table, context) for table in names.tables),
+            *(self._table(each, context, names.has_virtual) for each in names.tables),
             *(self._function(function, context) for function in names.functions),
             *(self._call(node, context) for node in names.calls),
         ]
@@ -94,7 +94,7 @@ class Sources:
 
     # --- tables ----------------------------------------------------------------------------------
 
-    def _table(self, table: NamedTable, context: Context) -> bool:
+    def _table(self, table: NamedTable, context: Context, has_virtual: bool) -> bool:
         system = system_table(self.con, table.parts)
         if system is not None:
             rows = Rows(system.columns, lambda: self.con.result(system).frame)
@@ -102,7 +102,7 @@ class Sources:
             return True
         context = self._context_at(table, context)
         try:
-            return self._lake_table(table, context)
+            return self._lake_table(table, context, has_virtual)
         except (NotFound, InvalidInput):
             if table.at is not None or not self._other_table(table):
                 raise
@@ -115,7 +115,7 @@ class Sources:
         version, moment = time_travel(unit, value_of(self.mirror, expression), self.con.time_zone)
         return replace(context, version=version, timestamp=moment)
 
-    def _lake_table(self, table: NamedTable, context: Context) -> bool:
+    def _lake_table(self, table: NamedTable, context: Context, has_virtual: bool) -> bool:
         con = self.con
         lake, schema_name, name = con.place(table.parts, context.home)
         schema, view, _ = find_objects(con, lake, schema_name, name, context)
@@ -124,8 +124,7 @@ class Sources:
         version = con.table_version(
             (lake.name, schema_name, name), version=context.version, timestamp=context.timestamp
         )
-        own = {column.lower() for column in version.table.schema.names}
-        virtual = tuple(sorted(mentioned_virtual(table) - own))
+        virtual = _virtual(table, version) if has_virtual else ()
         place = Name(lake.name, schema.name if schema else schema_name, version.table.name)
         if not virtual and not context.is_past:
             self._hold(place, _rows_of_table(con, version, ()))
@@ -286,6 +285,12 @@ def _bare(con: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
     owner = tuple(part.lower() for part in parts[:-1])
     is_default = owner in (("memory",), ("main",), ("memory", "main"), ("temp",), ("temp", "main"))
     return parts[-1:] if is_default and con.current is None else parts
+
+
+def _virtual(table: NamedTable, version: TableVersion) -> tuple[str, ...]:
+    """The virtual columns that a query reads; a real column of that name wins."""
+    own = {column.lower() for column in version.table.schema.names}
+    return tuple(sorted(mentioned_virtual(table) - own))
 
 
 def _rows_of_table(con: Connection, version: TableVersion, virtual: tuple[str, ...]) -> Rows:

@@ -99,7 +99,7 @@ def _source(con: Connection, s: st.Insert, table: TableEntry) -> DataFrame:
     if isinstance(s.source, exp.Values):
         frame = _values(con, s.source, targets)
     else:
-        frame = query_frame(con, s.source)
+        frame = query_frame(con, s.source, is_inserted=True)
     if s.by_name:
         return align_by_name(frame, table.schema, default_text, table=table.name)
     return align_by_position(frame, table.schema, targets, default_text, table=table.name)
