@@ -447,7 +447,7 @@ TABLE_FUNCTIONS = (
     "SELECT t.a, x.y FROM t, unnest(list_transform(l, x -> x + t.a)) x(y)",
     "SELECT * FROM range(TIMESTAMP '2024-01-01', TIMESTAMP '2024-01-03', INTERVAL 12 HOUR)",
     "SELECT * FROM generate_series(DATE '2024-01-31', DATE '2024-04-30', INTERVAL 1 MONTH)",
-    "SELECT a, d FROM t, range(DATE '2024-01-01', DATE '2024-01-01' + a, INTERVAL 1 DAY) r(d)",
+    "SELECT a, x FROM t, range(DATE '2024-01-01', DATE '2024-01-01' + a, INTERVAL 1 DAY) r(x)",
     "SELECT t.a, (SELECT count(*) FROM unnest(t.l) x(y) WHERE y > t.a) FROM t",
     "SELECT a FROM t WHERE exists (SELECT 1 FROM unnest(l) x(y) WHERE y = t.a)",
     "SELECT a FROM t WHERE 9 IN (SELECT unnest(l))",
