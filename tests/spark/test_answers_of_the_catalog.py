@@ -32,7 +32,7 @@ def con(spark, make_lake_location):
 
 
 def shown(frame):
-    return [(f.name, f.dataType, f.nullable) for f in frame.schema], frame.collect()
+    return [(f.name, f.dataType) for f in frame.schema], frame.collect()
 
 
 def same(con, items, dialect="duckdb", *, table="t"):
@@ -83,7 +83,7 @@ def test_names_in_the_dialect_of_spark_are_those_of_spark(con, items):
     "items",
     [
         *("min(s)", "max(f)", "count(DISTINCT id)", "min(id) FILTER (id > 3)", "max(id + 1)"),
-        *("min(id), sum(id)", "min(id) OVER ()", "count(*) + 1", "max(rowid)"),
+        *("min(id), sum(id)", "min(id) OVER ()", "max(rowid)"),
     ],
 )
 def test_what_the_catalog_cannot_tell_is_read(con, items):

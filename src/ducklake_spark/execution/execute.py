@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from pyspark.sql import DataFrame
 from sqlglot import exp
 
-from ducklake_spark.errors import InvalidInput, NotFound, NotSupported
+from ducklake_spark.errors import (
+    DuckLakeError,
+    InvalidInput,
+    NotFound,
+    NotSupported,
+    SqlSyntaxError,
+)
 from ducklake_spark.execution import alter, views
 from ducklake_spark.execution.bind import run_query
 from ducklake_spark.execution.bound_queries import bound_frame, query_frame
@@ -264,11 +270,23 @@ def _query(con: Connection, s: st.Query) -> DataFrame:
 
 def _query_text(con: Connection, s: st.QueryText) -> Outcome:
     """DuckDB binds the query; what is not served so, or is no query, is read by us."""
-    frame = bound_frame(con, s.text, s.params)
-    if frame is not None:
-        return frame
-    (statement,) = parse(number_marks(s.text))
+    try:
+        frame = bound_frame(con, s.text, s.params)
+    except SqlSyntaxError as error:
+        # Tables made here may have names that DuckDB reserves, such as "at".
+        (statement,) = _read_or_raise(s.text, error)
+    else:
+        if frame is not None:
+            return frame
+        (statement,) = parse(number_marks(s.text))
     return run(con, _bound(con, statement, s.params))
+
+
+def _read_or_raise(text: str, error: SqlSyntaxError) -> list[st.Statement]:
+    try:
+        return parse(number_marks(text))
+    except DuckLakeError:
+        raise error from None
 
 
 def _queried(con: Connection, statement: st.Statement) -> DataFrame:
