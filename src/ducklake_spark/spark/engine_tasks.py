@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from ducklake_spark.errors import DriverMissing, DuckLakeError, InvalidValue, No
 from ducklake_spark.spark.failures import marked_errors
 
 Settings = tuple[tuple[str, str], ...]
+_SOURCE: Final = re.compile(r" when casting from source column \w+$")
 _LOCKS: Final = (
     "SET autoload_known_extensions = false",
     "SET autoinstall_known_extensions = false",
@@ -75,8 +77,8 @@ def _run(engine: Any, query: str, rows: pa.Table) -> pa.Table:
 
 
 def _told(message: str) -> DuckLakeError:
-    """An error of DuckDB in its own words, without the place in a text that nobody has written."""
-    text = message.split("\n\nLINE ", maxsplit=1)[0].strip()
+    """An error of DuckDB in its own words, without places and names that nobody has written."""
+    text = _SOURCE.sub("", message.split("\n\nLINE ", maxsplit=1)[0].strip())
     kind = NotSupported if text.startswith("Not implemented Error") else InvalidValue
     return kind(text)
 

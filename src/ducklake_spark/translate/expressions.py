@@ -258,9 +258,20 @@ class Expressions:
             except NotSupported:
                 return None
 
-        text = EngineText(leaf, cut).of(node)
+        text = _reached(node, EngineText(leaf, cut))
         volatile = self._nature(node).is_volatile
         return self.engine.call(_label(node), text, list(known), node.type, is_volatile=volatile)
+
+
+def _reached(node: Expression, writer: EngineText) -> str:
+    """The text of a condition: as in a filter, what decides leaves the rest uncomputed."""
+    if not isinstance(node, Conjunction):
+        return writer.of(node)
+    *firsts, text = (_reached(child, writer) for child in node.children)
+    for first in reversed(firsts):
+        decided = f"WHEN {first} THEN true" if node.kind == "OR" else f"WHEN NOT {first} THEN false"
+        text = f"(CASE {decided} ELSE ({first} {node.kind} {text}) END)"
+    return text
 
 
 def _is_error(node: Expression) -> bool:
