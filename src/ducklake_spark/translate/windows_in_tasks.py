@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ducklake_spark.binder.expressions import Expression, FrameBound, Order, Window
+from ducklake_spark.binder.expressions import Expression, FrameBound, Order, Window, is_constant
 from ducklake_spark.binder.types import BoundType, list_of, struct_of
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.aggregates_in_tasks import call_text, order_by_text
@@ -174,4 +174,12 @@ class _Text:
         offset = range_offset(bound.offset) if self._node.unit == "RANGE" else bound.offset
         if offset is None:
             raise NotSupported("The distance of a RANGE frame is not understood.")
-        return f"{self._name(offset)} {bound.kind}"
+        return f"{_known(self._name(offset), offset)} {bound.kind}"
+
+
+def _known(text: str, node: Expression) -> str:
+    """A bound of a frame; of NULL DuckDB would take whatever number lies below it."""
+    if is_constant(node):
+        return text
+    error = "error('Invalid Input Error: The bound of a window frame must not be NULL')"
+    return f"CASE WHEN {text} IS NULL THEN CAST({error} AS {node.type}) ELSE {text} END"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.both_engines import BothEngines, both_engines
-from support.window_matrix import bind_window, window_differences
+from support.window_matrix import bind_window, window_answers, window_differences
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -169,3 +169,9 @@ def test_errors_of_windows(both: BothEngines) -> None:
     calls = ["ntile(k) OVER (ORDER BY n)", "ntile(0) OVER (ORDER BY n)"]
     calls += ["sum(n) OVER (ORDER BY k RANGE BETWEEN -1 PRECEDING AND CURRENT ROW)"]
     check(both, calls)
+
+
+def test_a_bound_that_is_null_is_an_error(both: BothEngines) -> None:
+    bound = bind_window(both, "sum(n) OVER (ORDER BY n ROWS BETWEEN i PRECEDING AND CURRENT ROW)")
+    told = [str(each) for each in window_answers(both, [bound], "")]
+    assert ["must not be NULL" in each for each in told] == [True]
