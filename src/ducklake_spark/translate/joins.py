@@ -12,6 +12,7 @@ from ducklake_spark.binder.operators import (
     CrossProduct,
     Join,
     JoinKind,
+    Limit,
     Plan,
     Projection,
 )
@@ -66,16 +67,23 @@ def join(plan: Join, context: Context) -> Relation:
 def cross_product(plan: CrossProduct, context: Context) -> Relation:
     """All pairs of rows."""
     left, right = context.relation(plan.left), context.relation(plan.right)
-    if len(right.columns) == 1 and _gives_one_row(plan.right):
+    if _asks_for_rows(plan.right):
         right = as_scalar(right)
     return joined_relation("INNER", left, right, (), context)
 
 
-def _gives_one_row(plan: Plan) -> bool:
-    """Whether an operator always gives one row, as an aggregate without groups does."""
-    while isinstance(plan, Projection):
-        plan = plan.child
-    return isinstance(plan, Aggregation) and not plan.groups and plan.sets == ((),)
+def _asks_for_rows(plan: Plan) -> bool:
+    """Whether an operator is what the binder makes of an EXISTS that is not correlated.
+
+    Rows of an aggregate that the query names in FROM are joined instead: they may be read often.
+    """
+    match plan:
+        case Projection(child=Aggregation(child=Limit()) as counted, expressions=(Comparison(),)):
+            return not counted.groups and [each.name for each in counted.aggregates] == [
+                "count_star"
+            ]
+        case _:
+            return False
 
 
 def as_scalar(rows: Relation) -> Relation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ducklake_spark.binder.expressions import Window
 from ducklake_spark.binder.operators import (
     Aggregation,
     AsofJoin,
@@ -63,14 +64,23 @@ def is_stable(plan: Plan) -> bool:
 
 def _is_stable(plan: Plan) -> bool:
     match plan:
-        case Limit() | Sample() | Windows():
+        case Limit() | Sample():
             return False
+        case Windows():
+            return all(map(_is_stable_window, plan.windows))
         case Distinct():
             return plan.targets is None
         case Aggregation():
             return not any(each.name in _PICKING for each in plan.aggregates)
         case _:
             return True
+
+
+def _is_stable_window(node: Window) -> bool:
+    """Whether rows with the same sort keys get the same answer."""
+    if node.kind == "AGGREGATE":
+        return node.unit == "RANGE" and node.name not in _PICKING
+    return node.kind in ("RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST")
 
 
 def references(plan: Plan, index: int) -> int:

@@ -123,8 +123,18 @@ def test_names_of_the_result_may_be_anything(tables):
 def test_rows_that_may_differ_are_computed_once(text_of):
     text = text_of("WITH q AS (SELECT a FROM t LIMIT 3) SELECT * FROM q x, q y")
     assert "monotonically_increasing_id()" in text
-    text = text_of("WITH q AS (SELECT a FROM t) SELECT * FROM q x, q y")
-    assert "monotonically_increasing_id()" not in text
+    text = text_of("WITH q AS (SELECT row_number() OVER (ORDER BY a) FROM t) FROM q x, q y")
+    assert "monotonically_increasing_id()" in text
+    for stable in ("a", "rank() OVER (ORDER BY a)", "sum(b) OVER (PARTITION BY a)"):
+        text = text_of(f"WITH q AS (SELECT {stable} FROM t) FROM q x, q y")
+        assert "monotonically_increasing_id()" not in text
+
+
+def test_an_aggregate_in_from_is_joined_and_an_exists_is_a_scalar_subquery(text_of):
+    text = text_of("SELECT x.m, x.m + t.a FROM t, (SELECT max(c) AS m FROM u) x")
+    assert "CROSS JOIN (SELECT max(" in text
+    assert text.count("max(") == 1
+    assert "CROSS JOIN" not in text_of("SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u)")
 
 
 @pytest.mark.parametrize(
