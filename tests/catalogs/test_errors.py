@@ -189,8 +189,8 @@ def test_wrong_number_of_values_is_told(con: Connection):
     ("sql", "place"),
     [
         ("SELEC 1", "line 1, column 1, near 'SELEC'"),
-        ("SELECT 1 +", "line 1, column 10"),
-        ("SELECT 1;\n  SELECT * FROM WHERE", "line 2, column 17, near 'WHERE'"),
+        ("SELECT 1 +", "LINE 1: SELECT 1 +"),
+        ("SELECT 1;\n  SELECT * FROM WHERE", 'near "WHERE"\n\nLINE 2:   SELECT * FROM WHERE'),
         ("CREATE TABLE t (i INTEGER,", "line 1, column 26"),
         ("SELECT 'open", "not closed"),
     ],

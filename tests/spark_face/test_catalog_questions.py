@@ -93,7 +93,8 @@ def test_functions_are_found_and_missed_while_a_lake_is_the_current_catalog(lake
     try:
         assert spark.catalog.functionExists("upper") and not spark.catalog.functionExists("nosuch")
         assert lake.sql("SHOW FUNCTIONS LIKE 'upp*'") == [("upper",)]
-        assert lake.sql("SHOW USER FUNCTIONS") == []
+        found = [name for (name,) in lake.sql("SHOW USER FUNCTIONS")]
+        assert [name for name in found if not name.startswith("duck_")] == []  # DuckDB in tasks
         with pytest.raises(AnalysisException, match="UNRESOLVED_ROUTINE"):
             lake.sql("SELECT nosuch(1)")
     finally:

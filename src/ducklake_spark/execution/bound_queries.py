@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +20,7 @@ from ducklake_spark.binder.names import find_names
 from ducklake_spark.binder.operators import Get
 from ducklake_spark.binder.trees import Parsed, edited_text, parse_query
 from ducklake_spark.binder.zones import duckdb_zone
-from ducklake_spark.errors import NotSupported
+from ducklake_spark.errors import NotSupported, SqlSyntaxError
 from ducklake_spark.execution.bind import Context, run_query
 from ducklake_spark.execution.bound_counts import answer_counts
 from ducklake_spark.execution.bound_sources import Rows, Sources
@@ -52,9 +53,11 @@ def query_frame(
     if text is not None:
         params = tree.meta.get(PARAMS)
         asked = Asked(text, params, context or Context(), is_inserted=is_inserted)
-        found = _unless_refused(con, asked)
-        if found is not None:
-            return found
+        # It has been read by us: names that DuckDB reserves, such as "at", may stand in it.
+        with suppress(SqlSyntaxError):
+            found = _unless_refused(con, asked)
+            if found is not None:
+                return found
     return run_query(con, tree, context)
 
 

@@ -6,6 +6,8 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from sqlglot import exp
+
 from ducklake_spark.binder.edits import replace_parameter
 from ducklake_spark.binder.mirror import Mirror
 from ducklake_spark.binder.names import Names
@@ -29,6 +31,7 @@ def put_values(con: Connection, names: Names, params: Params | None) -> dict[str
     A string becomes a literal, which takes the type that its place asks for, as in DuckDB. Other
     values keep their own types.
     """
+    _refuse_unread_variables(con, names)
     settings = [each for each in names.calls if _is_setting(each)]
     values: dict[str, Any] = {}
     for each in names.parameters:
@@ -41,7 +44,22 @@ def put_values(con: Connection, names: Names, params: Params | None) -> dict[str
 
 def variables_of(con: Connection, values: dict[str, Any]) -> dict[str, Any]:
     """What `getvariable` finds: the session's variables and the values of parameters."""
-    return {**{name: _shown(value) for name, value in con.variables.items()}, **values}
+    known = {name: _shown(value) for name, value in con.variables.items() if not _is_tree(value)}
+    return {**known, **values}
+
+
+def _refuse_unread_variables(con: Connection, names: Names) -> None:
+    """Some values, such as maps, are kept as the expressions that they were set to."""
+    unread = {name.lower() for name, value in con.variables.items() if _is_tree(value)}
+    asks = (each for each in names.calls if each["function_name"].lower() == "getvariable")
+    for each in asks if unread else ():
+        argument = ((each.get("children") or [{}])[0].get("value") or {}).get("value")
+        if not isinstance(argument, str) or argument.lower() in unread:
+            raise NotSupported("The value of a variable is an expression.")
+
+
+def _is_tree(value: Any) -> bool:
+    return isinstance(value, exp.Expr)
 
 
 def value_of(mirror: Mirror, node: Tree) -> Any:
