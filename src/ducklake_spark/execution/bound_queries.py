@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -53,9 +52,13 @@ def query_frame(
     if text is not None:
         params = tree.meta.get(PARAMS)
         asked = Asked(text, params, context or Context(), is_inserted=is_inserted)
-        # It has been read by us: names that DuckDB reserves, such as "at", may stand in it.
-        with suppress(SqlSyntaxError):
+        try:
             found = _unless_refused(con, asked)
+        except SqlSyntaxError:
+            # It has been read by us: names that DuckDB reserves, such as "at", may stand in it.
+            if os.environ.get(_ONLY):
+                raise
+        else:
             if found is not None:
                 return found
     return run_query(con, tree, context)
