@@ -36,11 +36,15 @@ says what to do about it.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 MARK: Final = "ducklake-spark-error:"
 """Before the parts of an error as JSON, in the text of an exception that leaves a Spark task."""
+
+_SPOKEN_BY_DUCKDB: Final = re.compile(r"(?:[A-Z]\w* )+Error: ")
 
 Missing = TypeVar("Missing", bound="NotFound")
 
@@ -194,6 +198,17 @@ class ColumnMismatch(InvalidInput):
 
 class InvalidValue(InvalidInput):
     """A value that its column cannot hold without changing it."""
+
+
+@contextmanager
+def attempting(action: str) -> Iterator[None]:
+    """Say what was attempted when DuckDB refuses a value in its own words."""
+    try:
+        yield
+    except InvalidValue as error:
+        if _SPOKEN_BY_DUCKDB.match(error.message) is None:
+            raise
+        raise InvalidValue(f"Cannot {action}: {error.message}", hint=error.hint) from error
 
 
 class NotNullViolation(InvalidInput):

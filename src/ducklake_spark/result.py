@@ -35,6 +35,11 @@ class Result:
         """Names of the columns."""
         return [name for name, _ in self._columns]
 
+    @property
+    def types(self) -> list[str]:
+        """DuckDB's types of the columns."""
+        return [kind for _, kind in self._columns]
+
     def collect(self) -> list[Row]:
         """The rows, as a DataFrame gives them."""
         make = Row(*self.columns)

@@ -26,6 +26,7 @@ from ducklake_spark.errors import (
     SchemaNotFound,
     TableNotFound,
     TransactionError,
+    attempting,
 )
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import SchemaEntry, Snapshot, TableEntry
@@ -312,23 +313,22 @@ class Session(TakesTurns):
 
         The latter starts at the newest snapshot, or at that of `since`, which was read already.
 
-        With `hold` the latter keeps others from the metadata database meanwhile, unless it lets
-        go of it: for changes that start no Spark.
+        With `hold` the latter keeps others from the metadata database meanwhile, until it lets go.
 
-        As in DuckDB, a statement that is refused before it runs (a name that is not there, say)
-        leaves an open transaction as it was; one that fails while it runs ends it.
+        As in DuckDB, a statement that is refused before it runs leaves an open transaction as it
+        was; one that fails while it runs ends it.
         """
         with self.turn:
             self.check_open()
             lake.check_writable(action)
             tx = self._open_transaction(lake)
             if tx is None:
-                with self._writing_alone(lake, hold=hold, since=since) as alone:
-                    yield alone
+                with self._writing_alone(lake, hold=hold, since=since) as tx, attempting(action):
+                    yield tx
                 return
             try:
                 self._check_single_writer(lake)
-                with tx.statement():
+                with tx.statement(), attempting(action):
                     yield tx
             except BaseException as error:
                 self._aborted = _ends_transaction(error)

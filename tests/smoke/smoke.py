@@ -51,13 +51,13 @@ def check_append(con: ducklake_spark.Connection) -> None:
 def check_ctas_and_types(con: ducklake_spark.Connection) -> None:
     count = con.sql(
         """CREATE TABLE shapes AS
-           SELECT TIMESTAMP '2024-02-29 12:00:00.123456' AS at, [1, 2, 3] AS list,
+           SELECT TIMESTAMP '2024-02-29 12:00:00.123456' AS day, [1, 2, 3] AS list,
                   {'a': 1, 'b': 'x'} AS struct, NULL::INTEGER AS nothing"""
     ).first()
     expect("rows of CTAS", count is not None and count[0], 1)
-    row = con.sql("SELECT CAST(at AS VARCHAR) AS at, list, struct, nothing FROM shapes").first()
+    row = con.sql("SELECT CAST(day AS VARCHAR) AS day, list, struct, nothing FROM shapes").first()
     assert row is not None
-    expect("timestamp", row["at"], "2024-02-29 12:00:00.123456")
+    expect("timestamp", row["day"], "2024-02-29 12:00:00.123456")
     expect("list", list(row["list"]), [1, 2, 3])
     expect("struct", tuple(row["struct"]), (1, "x"))
     expect("null", row["nothing"], None)

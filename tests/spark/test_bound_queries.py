@@ -8,15 +8,19 @@ from decimal import Decimal
 import pytest
 
 import ducklake_spark
-from ducklake_spark.errors import ColumnNotFound, InvalidInput, NotSupported, UnknownOption
+from ducklake_spark.errors import (
+    ColumnNotFound,
+    InvalidInput,
+    SqlSyntaxError,
+    UnknownOption,
+)
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def con(make_lake_location, spark, monkeypatch):
-    """A lake whose queries are bound or refused, never rewritten."""
-    monkeypatch.setenv("DUCKLAKE_SPARK_ONLY_BOUND", "1")
+def con(make_lake_location, spark):
+    """A lake on SQLite."""
     location = make_lake_location("sqlite")
     with ducklake_spark.connect(
         location.uri, spark=spark, alias="lake", data_path=location.data_path
@@ -101,9 +105,38 @@ def test_a_transaction_sees_its_own_tables(con):
     assert rows(con, "SELECT max(n) FROM mine") == [("text",)]
 
 
-def test_what_is_not_bound_is_refused_when_it_may_not_be_rewritten(con, monkeypatch):
-    query = "FROM (DESCRIBE t)"
-    with pytest.raises(NotSupported):
-        con.sql(query)
-    monkeypatch.delenv("DUCKLAKE_SPARK_ONLY_BOUND")
-    assert con.sql(query).count() == 2
+def test_statements_about_tables_are_rows(con):
+    assert rows(con, "SELECT column_name, column_type FROM (DESCRIBE t)") == [
+        ("a", "INTEGER"),
+        ("b", "VARCHAR"),
+    ]
+    described = "SELECT d.column_name FROM (DESCRIBE SELECT a + 1 AS n, b FROM t) AS d ORDER BY ALL"
+    assert rows(con, described) == [("b",), ("n",)]
+    assert rows(con, "SELECT column_name, max FROM (SUMMARIZE t) ORDER BY 1")[0] == ("a", "2")
+    assert rows(con, "FROM (SHOW TABLES)") == [("t",)]
+
+
+def test_a_name_that_duckdb_keeps_for_itself_is_told_to_be_quoted(con):
+    con.sql("CREATE TABLE n AS SELECT 1 AS at")
+    with pytest.raises(SqlSyntaxError, match="LINE 1") as caught:
+        con.sql("SELECT at FROM n")
+    assert '"at"' in caught.value.hint
+    assert rows(con, 'SELECT "at", n.at FROM n') == [(1, 1)]
+
+
+def test_expressions_of_every_statement_are_duckdbs(con):
+    con.sql("CREATE TABLE v (n INTEGER, d DOUBLE DEFAULT 7 // 2, s VARCHAR DEFAULT 1e20::DOUBLE)")
+    con.sql("INSERT INTO v (n) VALUES (7 // 2), (5.2 / 2), ((SELECT max(a) FROM t))")
+    assert rows(con, "FROM v ORDER BY n") == [(n, 3.0, "1e+20") for n in (2, 3, 3)]
+    con.sql("UPDATE v SET d = n // 2, s = format('{}-{}', n, d) WHERE n // 2 = 1 AND n = 3")
+    con.sql("DELETE FROM v USING (SELECT 2 AS k) AS u WHERE v.n = u.k AND v.d // 2 = 1.5")
+    assert rows(con, "FROM v") == [(3, 1.0, "3-3.0")] * 2
+    con.sql(
+        "MERGE INTO v USING t ON v.n // 3 = t.a WHEN MATCHED THEN UPDATE SET s = format('{}', b) "
+        "WHEN NOT MATCHED THEN INSERT (n, d) VALUES (a, a // 2)"
+    )
+    assert rows(con, "SELECT n, d, s FROM v ORDER BY n") == [
+        (2, 1.0, "1e+20"),
+        (3, 1.0, "x"),
+        (3, 1.0, "x"),
+    ]

@@ -54,7 +54,7 @@ def replace_file(path):
 
 
 def moments(con):
-    return [row[0] for row in con.sql("SELECT at FROM t").collect()]
+    return [row[0] for row in con.sql('SELECT "at" FROM t').collect()]
 
 
 def test_another_lake_reads_the_file_that_is_there(connect, tmp_path):

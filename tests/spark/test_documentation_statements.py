@@ -310,24 +310,29 @@ def test_data_inlining(con):
 
 
 def test_partitioning(con):
-    con.sql("CREATE TABLE visits (bed INTEGER, at TIMESTAMP, who BIGINT)")
+    con.sql("CREATE TABLE visits (bed INTEGER, came TIMESTAMP, who BIGINT)")
     con.sql("CALL garden.set_option('data_inlining_row_limit', 0)")
-    for keys in ("bed", "year(at), month(at)", "bucket(8, who)", "bucket(8, who), month(at)"):
+    for keys in (
+        "bed",
+        "year(came), month(came)",
+        "bucket(8, who)",
+        "bucket(8, who), month(came)",
+    ):
         con.sql(f"ALTER TABLE visits SET PARTITIONED BY ({keys})")
-    con.sql("ALTER TABLE visits SET PARTITIONED BY (year(at), month(at))")
+    con.sql("ALTER TABLE visits SET PARTITIONED BY (year(came), month(came))")
     con.sql("INSERT INTO visits VALUES (1, '2024-01-05', 7), (2, '2024-02-06', 8)")
     con.sql("ALTER TABLE visits RESET PARTITIONED BY")
     con.sql("INSERT INTO visits VALUES (3, '2024-03-07', 9)")
     paths = [Path(row[0]) for row in rows(con, "FROM ducklake_list_files('garden', 'visits')")]
     assert sorted(path.parent.name for path in paths) == ["month=1", "month=2", "visits"]
-    assert rows(con, "SELECT who FROM visits WHERE visits.at < '2024-02-01'") == [(7,)]
+    assert rows(con, "SELECT who FROM visits WHERE visits.came < '2024-02-01'") == [(7,)]
 
 
 def test_sorted_tables(con):
-    con.sql("CREATE TABLE visits (at TIMESTAMP, kind VARCHAR, length DOUBLE)")
+    con.sql("CREATE TABLE visits (came TIMESTAMP, kind VARCHAR, length DOUBLE)")
     con.sql("CREATE MACRO day_of(t) AS date_trunc('day', t)")
-    for keys in ("at ASC", "at ASC, kind DESC", "at ASC NULLS LAST", "day_of(at) ASC",
-                 "date_trunc('hour', at) ASC"):  # fmt: skip
+    for keys in ("came ASC", "came ASC, kind DESC", "came ASC NULLS LAST", "day_of(came) ASC",
+                 "date_trunc('hour', came) ASC"):  # fmt: skip
         con.sql(f"ALTER TABLE visits SET SORTED BY ({keys})")
     con.sql("INSERT INTO visits VALUES ('2024-01-01 09:00:00', 'late', 1)")
     con.sql("INSERT INTO visits VALUES ('2024-01-01 07:30:00', 'early', 2)")
@@ -339,7 +344,10 @@ def test_sorted_tables(con):
     con.sql("CALL garden.set_option('sort_on_insert', false, table_name => 'visits')")
     con.sql("CALL ducklake_merge_adjacent_files('garden', 'visits')")
     con.sql("ALTER TABLE visits RESET SORTED BY")
-    assert rows(con, "SELECT kind FROM visits ORDER BY visits.at DESC") == [("late",), ("early",)]
+    assert rows(con, "SELECT kind FROM visits ORDER BY visits.came DESC") == [
+        ("late",),
+        ("early",),
+    ]
 
 
 def test_merge_adjacent_files(con):

@@ -118,15 +118,15 @@ def test_failing_insert_prints_nothing(con: Connection, capfd: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("columns", "query", "words"),
     [
-        ("id, tiny", "SELECT i, i * 100 FROM range(5) s(i)", ("orders", "200", "TINYINT")),
-        ("id", "SELECT 'abc'", ("orders", "'abc'", "INT")),
-        ("id, big", "SELECT 1, -1", ('"big"', "-1", "UBIGINT")),
-        ("id, big", "SELECT 1, 18446744073709551616", ('"big"', "18446744073709551616")),
-        ("id, half", "SELECT 1, 1e39", ('"half"', "FLOAT")),
-        ("id, day", "SELECT 1, '2024-02-30'", ("orders", "2024-02-30", "DATE")),
-        ("id, day", "SELECT 1, 5", ('"day"', "DATE", "INT")),
-        ("id, at", "SELECT 1, 5", ('"at"', "TIMESTAMP WITH TIME ZONE", "INT")),
-        ("id, big", "SELECT 1, DATE '2024-01-01'", ('"big"', "UBIGINT", "DATE")),
+        ("id, tiny", "SELECT i, i * 100 FROM range(5) s(i)", ("orders", "200", "INT8")),
+        ("id", "SELECT 'abc'", ("orders", "'abc'", "INT32")),
+        ("id, big", "SELECT 1, -1", ("orders", "-1", "UINT64")),
+        ("id, big", "SELECT 1, 18446744073709551616", ("orders", "18446744073709551616")),
+        ("id, half", "SELECT 1, 1e39", ("orders", "FLOAT")),
+        ("id, day", "SELECT 1, '2024-02-30'", ("orders", "2024-02-30", "out of range")),
+        ("id, day", "SELECT 1, 5", ("orders", "INTEGER -> DATE")),
+        ("id, at", "SELECT 1, 5", ("orders", "INTEGER -> TIMESTAMP WITH TIME ZONE")),
+        ("id, big", "SELECT 1, DATE '2024-01-01'", ("orders", "DATE -> UBIGINT")),
     ],
 )
 def test_value_of_a_query_that_does_not_fit_is_refused(

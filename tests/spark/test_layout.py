@@ -66,7 +66,7 @@ def test_rows_of_every_type_find_their_partition(con, spark, tmp_path):
     con.append("t", spark.createDataFrame(rows.rdd, rows.schema))
     folders = files_of(tmp_path, "t")
     assert len(folders) == len(set(folders))  # -0.0 and 0.0 are one value
-    read = con.sql("SELECT n, d, f, b, l, at, ok FROM t ORDER BY n").collect()
+    read = con.sql('SELECT n, d, f, b, l, "at", ok FROM t ORDER BY n').collect()
     assert same_rows([tuple(r) for r in read], [tuple(r) for r in rows.orderBy("n").collect()])
     narrow = con.sql("SELECT count(*) FROM t WHERE d IS NULL AND ok IS NULL AND b = 'x1'::BLOB")
     assert narrow.collect()[0][0] == len(

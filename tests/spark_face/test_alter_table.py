@@ -77,7 +77,7 @@ def test_several_changes_are_one_snapshot(lake, table, altered):
     text = "SET TBLPROPERTIES (comment = 'changed', sorted_by = 'id DESC, name')"
     assert altered(text) == 1
     told = dict(lake.sql(f"SHOW TBLPROPERTIES lake.main.{table}"))
-    assert told["sorted_by"] == "id DESC, name"
+    assert told["sorted_by"] == 'id DESC, "name"'
     assert lake.spark.catalog.getTable(f"{lake.name}.main.{table}").description == "changed"
     assert altered("CLUSTER BY (id)") == 1
     assert dict(lake.sql(f"SHOW TBLPROPERTIES lake.main.{table}"))["sorted_by"] == "id"

@@ -79,7 +79,7 @@ def test_every_snapshot_reads_as_it_does_natively(location, con, spark):
     con.sql("ALTER TABLE t ADD COLUMN more INTEGER DEFAULT 7")
     con.sql("ALTER TABLE t ALTER COLUMN id SET DATA TYPE BIGINT")
     con.sql("UPDATE t SET label = 'new' WHERE id = 7")
-    con.sql("INSERT INTO t SELECT id + 1000, label, at, d, l, more FROM t WHERE id < 20")
+    con.sql('INSERT INTO t SELECT id + 1000, label, "at", d, l, more FROM t WHERE id < 20')
     con.sql("CALL ducklake_flush_inlined_data('x')")
     con.sql("CALL ducklake_merge_adjacent_files('x')")
     newest = con.last_committed_snapshot()

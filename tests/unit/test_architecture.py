@@ -45,7 +45,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
         },
         {"pyspark", "pyarrow"},
     ),
-    "sql": ({"errors", "caching", "model"}, {"sqlglot"}),
+    "sql": ({"errors", "caching", "model", "binder"}, {"sqlglot"}),
     "binder": ({*EVERYWHERE, "model"}, {"duckdb"}),
     "translate": ({*EVERYWHERE, "model", "binder"}, set()),
     "execution": (

@@ -25,12 +25,19 @@ def qualify(node: Tree, name: Name) -> None:
     node["table_name"] = name.name
 
 
-def rename(table: NamedTable, name: Name, hidden: Sequence[str] = ()) -> None:
+def rename(
+    table: NamedTable,
+    name: Name,
+    hidden: Sequence[str] = (),
+    *,
+    called: Sequence[str] | None = None,
+) -> None:
     """Let a table be another one, and be called in the query as before.
 
-    `hidden` are columns at its end that no star shows.
+    `hidden` are columns at its end that no star shows, `called` is the name that columns may be
+    qualified with if it is not that of the table.
     """
-    parts, alias = table.parts, table.alias
+    parts, alias = tuple(called or table.parts), table.alias
     node = table.node
     qualify(node, name)
     node["alias"] = alias

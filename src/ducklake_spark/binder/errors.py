@@ -23,7 +23,16 @@ _WIDEST: Final = 120
 _TOKEN: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\w+|\S""", re.DOTALL)
 _INVISIBLE: Final = re.compile(r"\n*LINE \d+: .*\Z", re.DOTALL)
 
+# Words that are no names where a value may stand.
+_KEYWORDS: Final = frozenset(
+    {
+        *("anti", "asof", "at", "binary", "collation", "columns", "concurrently", "freeze"),
+        *("generated", "glob", "map", "overlaps", "positional", "semi", "struct", "unpack"),
+        *("verbose", "authorization"),
+    }
+)
 _CANDIDATES: Final = re.compile(r"\s*Candidate (?:bindings|tables|Entries):[ :]*(.*)\Z", re.DOTALL)
+_OWN: Final = "__ducklake"  # what names of ours begin with
 _NO_COLUMN: Final = re.compile(r'Table ".*" does not have a column named')
 _NO_TABLE: Final = re.compile(r'Referenced table ".*" not found')
 
@@ -48,11 +57,34 @@ _MISSING: Final[Mapping[str, type[DuckLakeError]]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """The user's text, parts of which stand in another that was made of them.
+
+    Attributes:
+        parts: of each where it begins in what was made and in the user's text, and its length.
+    """
+
+    text: str
+    parts: tuple[tuple[int, int, int], ...]
+
+    def place(self, at: int) -> int | None:
+        """Where a place of what was made stands in the user's text; None for what is not his."""
+        for made, own, length in self.parts:
+            if made <= at <= made + length:
+                return own + at - made
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class Texts:
-    """What the user wrote, and what DuckDB was given for it."""
+    """What was written, and what DuckDB was given for it.
+
+    `source` is the user's text where what was written was made of parts of it.
+    """
 
     written: str
     bound: str
+    source: Source | None = None
 
 
 def binding_error(document: Mapping[str, Any], texts: Texts) -> DuckLakeError:
@@ -61,7 +93,19 @@ def binding_error(document: Mapping[str, Any], texts: Texts) -> DuckLakeError:
     words, hint = _split_hint(message)
     position = document.get("position")
     place = "" if position is None else pointed_at(texts, int(position))
-    return _class_of(document, message)(words + place, hint=hint)
+    kind = _class_of(document, message)
+    if kind is SqlSyntaxError and position is not None:
+        hint = hint or _hint_of_keyword(texts.bound, int(position))
+    return kind(words + place, hint=hint)
+
+
+def _hint_of_keyword(text: str, position: int) -> str | None:
+    """What to do where a word that DuckDB keeps for itself stands as a name."""
+    before = text.encode()[:position].decode(errors="ignore").rstrip().rpartition(" ")[2]
+    word = before.rpartition("(")[2].rpartition(",")[2]
+    if word.lower() not in _KEYWORDS:
+        return None
+    return f'{word} is a keyword of DuckDB: as a name it is written "{word}", in quotes.'
 
 
 def _class_of(document: Mapping[str, Any], message: str) -> type[DuckLakeError]:
@@ -86,9 +130,10 @@ def _split_hint(message: str) -> tuple[str, str | None]:
     if near:
         return words, f"did you mean {near.strip()}"
     found = _CANDIDATES.search(plain)
-    if found is not None:
-        return plain[: found.start()].strip(), f"there are {found[1].strip()}."
-    return plain, None
+    if found is None:
+        return plain, None
+    known = [name for name in found[1].strip().split(", ") if _OWN not in name]
+    return plain[: found.start()].strip(), f"there are {', '.join(known)}." if known else None
 
 
 def pointed_at(texts: Texts, position: int) -> str:
@@ -100,12 +145,14 @@ def pointed_at(texts: Texts, position: int) -> str:
     LINE 1: SELECT aa FROM t
                    ^
     """
-    at = _place_in_written(texts, position)
+    at, text = _place_in_written(texts, position), texts.written
+    if at is not None and texts.source is not None:
+        at, text = texts.source.place(at), texts.source.text
     if at is None:
         return ""
-    start = texts.written.rfind("\n", 0, at) + 1
-    line = texts.written[start:].split("\n", 1)[0]
-    number = texts.written.count("\n", 0, at) + 1
+    start = text.rfind("\n", 0, at) + 1
+    line = text[start:].split("\n", 1)[0]
+    number = text.count("\n", 0, at) + 1
     column = at - start
     cut = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
     shown = ("..." if cut else "") + line[cut : cut + _WIDEST]

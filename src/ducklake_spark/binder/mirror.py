@@ -61,6 +61,14 @@ class BindSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Typed:
+    """A value that is cast to a type, as DuckDB writes it."""
+
+    value: Any
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Name:
     """Where an object of the mirror stands."""
 
@@ -185,7 +193,10 @@ class Mirror:
             self._db.execute(f"RESET VARIABLE {quote_identifier(name)}")
         for name, value in variables.items():
             if self._variables.get(name) != repr(value):
-                self._db.execute(f"SET VARIABLE {quote_identifier(name)} = $1", [value])
+                typed = value if isinstance(value, Typed) else None
+                given = "$1" if typed is None else f"CAST($1 AS {typed.type})"
+                shown = value if typed is None else typed.value
+                self._db.execute(f"SET VARIABLE {quote_identifier(name)} = {given}", [shown])
         self._variables = {name: repr(value) for name, value in variables.items()}
 
     def hold(self, objects: Iterable[Mirrored], macros: Iterable[str] = ()) -> None:

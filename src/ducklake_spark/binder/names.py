@@ -127,6 +127,8 @@ def _collect(value: Any, ctes: frozenset[str], select: Tree, names: Names) -> No
         ctes = _collect_ctes(value, ctes, names)
         select = value if value.get("type") == "SELECT_NODE" else select
     _note(value, ctes, select, names)
+    if value.get("type") == "SHOW_REF":
+        return  # a statement of its own
     for key, child in value.items():
         if key == "cte_map":
             continue

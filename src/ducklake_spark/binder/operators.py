@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, Literal
 
 from ducklake_spark.binder.expressions import (
     Aggregate,
@@ -331,6 +331,22 @@ Plan = (
     | Sample
     | Pivot
 )
+
+
+_BELOW: Final = ("child", "left", "right", "definition", "anchor", "step", "children")
+
+
+def with_inputs(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
+    """The operator over changed inputs; the same object where none has changed."""
+    new: dict[str, Any] = {}
+    for each in fields(plan):
+        value = getattr(plan, each.name) if each.name in _BELOW else None
+        if isinstance(value, tuple):
+            new[each.name] = tuple(map(change, value))
+        elif value is not None:
+            new[each.name] = change(value)
+    same = all(value == getattr(plan, name) for name, value in new.items())
+    return plan if same else replace(plan, **new)
 
 
 def types_of(plan: Plan) -> tuple[BoundType, ...]:

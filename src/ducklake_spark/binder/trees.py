@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ducklake_spark.binder.errors import Texts, binding_error
+from ducklake_spark.binder.errors import Source, Texts, binding_error
 from ducklake_spark.binder.mirror import Mirror
 from ducklake_spark.errors import InvalidInput, SqlSyntaxError
 
@@ -22,10 +22,17 @@ _NO_QUERY: Final = "Only SELECT statements can be serialized"
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A query: what was written, and its tree."""
+    """A query: what was written, and its tree.
+
+    Attributes:
+        source: the user's text where the query was made of parts of it.
+        select_lists: those of the tree, which are the same lists after it was edited.
+    """
 
     text: str
     tree: Tree
+    source: Source | None
+    select_lists: tuple[list[Tree], ...]
 
     @property
     def node(self) -> Tree:
@@ -34,8 +41,10 @@ class Parsed:
         return node
 
 
-def parse_query(mirror: Mirror, text: str) -> Parsed | None:
+def parse_query(mirror: Mirror, text: str, source: Source | None = None) -> Parsed | None:
     """The tree of a query; None for a statement that is none.
+
+    `source` is the user's text where the query was made of parts of it.
 
     Raises:
         SqlSyntaxError: with DuckDB's words and the place in the text.
@@ -45,10 +54,11 @@ def parse_query(mirror: Mirror, text: str) -> Parsed | None:
     if document["error"]:
         if str(document.get("error_message")).startswith(_NO_QUERY):
             return None
-        raise binding_error(document, Texts(text, text))
+        raise binding_error(document, Texts(text, text, source))
     if len(document["statements"]) != 1:
         raise InvalidInput("Expected one query, but the text holds several.")
-    return Parsed(text, document)
+    lists = tuple(_select_lists(document["statements"][0]["node"]))
+    return Parsed(text, document, source, lists)
 
 
 def expect_query(mirror: Mirror, text: str) -> Parsed:
@@ -68,7 +78,7 @@ def text_of(mirror: Mirror, tree: Tree) -> str:
 def edited_text(mirror: Mirror, parsed: Parsed) -> str:
     """The text of a query whose tree was edited; its columns are called as they were before."""
     untouched = expect_query(mirror, parsed.text)
-    lists = zip(_select_lists(untouched.node), _select_lists(parsed.node), strict=True)
+    lists = zip(untouched.select_lists, parsed.select_lists, strict=True)
     items = [pair for before, after in lists for pair in zip(before, after, strict=True)]
     unnamed = [(before, after) for before, after in items if _loses_its_name(before)]
     if unnamed:
@@ -157,6 +167,16 @@ def walk(value: Any) -> Iterator[Tree]:
 def column_ref(*names: str) -> Tree:
     """A column."""
     return {"class": "COLUMN_REF", "type": "COLUMN_REF", "column_names": list(names)}
+
+
+def table_ref(catalog: str, schema: str, name: str) -> Tree:
+    """A table in FROM."""
+    return {
+        "type": "BASE_TABLE",
+        "catalog_name": catalog,
+        "schema_name": schema,
+        "table_name": name,
+    }
 
 
 def constant(value: str) -> Tree:

@@ -6,12 +6,18 @@ files are exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ducklake_spark.binder.expressions import Aggregate, Cast, Constant, Expression, Ref
-from ducklake_spark.binder.operators import Aggregation, DummyScan, Get, Plan, Projection
+from ducklake_spark.binder.operators import (
+    Aggregation,
+    DummyScan,
+    Get,
+    Plan,
+    Projection,
+    with_inputs,
+)
 from ducklake_spark.binder.types import BIGINT, VARCHAR
 from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.model.literals import format_text
@@ -34,23 +40,7 @@ def answer_counts(plan: Plan, find: Find) -> Plan:
         answered = _answered(plan, find)
         if answered is not None:
             return answered
-    changed = {name: _changed(value, find) for name, value in _children(plan)}
-    same = all(value is getattr(plan, name) for name, value in changed.items())
-    return plan if same else replace(plan, **changed)
-
-
-def _children(plan: Plan) -> Iterator[tuple[str, Any]]:
-    for each in fields(plan):
-        value = getattr(plan, each.name)
-        if each.name in ("child", "left", "right", "definition", "anchor", "step", "children"):
-            yield each.name, value
-
-
-def _changed(value: Any, find: Find) -> Any:
-    if isinstance(value, tuple):
-        found = tuple(answer_counts(each, find) for each in value)
-        return value if all(a is b for a, b in zip(found, value, strict=True)) else found
-    return answer_counts(value, find) if value is not None else value
+    return with_inputs(plan, lambda each: answer_counts(each, find))
 
 
 def _answered(plan: Aggregation, find: Find) -> Plan | None:

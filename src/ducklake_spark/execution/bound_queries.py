@@ -3,70 +3,105 @@
 from __future__ import annotations
 
 import itertools
-import logging
-import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
-from sqlglot import exp
 
 from ducklake_spark.binder.bind import BoundQuery, bind_query
 from ducklake_spark.binder.columns import without_types_of_nulls
-from ducklake_spark.binder.errors import Texts
+from ducklake_spark.binder.errors import Source, Texts
 from ducklake_spark.binder.mirror import BindSettings, Mirror
 from ducklake_spark.binder.names import find_names
-from ducklake_spark.binder.operators import Get
+from ducklake_spark.binder.operators import DummyScan, Get, Projection
 from ducklake_spark.binder.trees import Parsed, edited_text, parse_query
 from ducklake_spark.binder.zones import duckdb_zone
 from ducklake_spark.errors import NotSupported, SqlSyntaxError
-from ducklake_spark.execution.bind import Context, run_query
 from ducklake_spark.execution.bound_counts import answer_counts
-from ducklake_spark.execution.bound_sources import Rows, Sources
+from ducklake_spark.execution.bound_sources import Queries, Rows, Sources
 from ducklake_spark.execution.bound_text import TableKey, key_of, spark_text
-from ducklake_spark.execution.bound_values import Params, check_used, put_values, variables_of
-from ducklake_spark.execution.parameters import PARAMS
+from ducklake_spark.execution.bound_values import (
+    Params,
+    check_used,
+    constant_value,
+    put_values,
+    variables_of,
+)
+from ducklake_spark.execution.compute import only_value
+from ducklake_spark.execution.contexts import Context
+from ducklake_spark.execution.joined_rows import JoinedRows
 from ducklake_spark.execution.settings import binding_settings
-from ducklake_spark.model.names import quote_for_spark
+from ducklake_spark.model.names import quote_for_spark, quote_identifier
 from ducklake_spark.model.schema import Schema, build_column
 from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.spark.engine import register_engine_calls
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.session import time_zone_of
 from ducklake_spark.spark.tags import TYPE_TAG, hidden_type, tag_types
-from ducklake_spark.sql.reader import WRITTEN
+from ducklake_spark.sql.composed import Composed
+from ducklake_spark.sql.variables import TypedValue
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
+    from ducklake_spark.operations.row_changes import Target
 
-_LOG: Final = logging.getLogger(__name__)
-_ONLY: Final = "DUCKLAKE_SPARK_ONLY_BOUND"
 _numbers = itertools.count(1)
 
 
-def query_frame(
-    con: Connection, tree: exp.Expr, context: Context | None = None, *, is_inserted: bool = False
+def composed_frame(
+    con: Connection,
+    query: Composed,
+    context: Context | None = None,
+    *,
+    target: Target | None = None,
+    joined: JoinedRows | None = None,
+    is_inserted: bool = False,
 ) -> DataFrame:
-    """The lazy DataFrame of a query that stands in another statement; of INSERT, if it says so."""
-    text = tree.meta.get(WRITTEN)
-    if text is not None:
-        params = tree.meta.get(PARAMS)
-        asked = Asked(text, params, context or Context(), is_inserted=is_inserted)
-        try:
-            found = _unless_refused(con, asked)
-        except SqlSyntaxError:
-            # It has been read by us: names that DuckDB reserves, such as "at", may stand in it.
-            if os.environ.get(_ONLY):
-                raise
-        else:
-            if found is not None:
-                return found
-    return run_query(con, tree, context)
+    """The lazy DataFrame of a query that stands in another statement, or was made for one."""
+    asked = Asked(
+        query,
+        query.params,
+        context or Context(),
+        is_inserted=is_inserted,
+        target=target,
+        joined=joined,
+    )
+    frame = run_bound(con, asked)
+    if frame is None:
+        raise SqlSyntaxError(f"Expected a query, but got {query.text.strip()[:80]!r}.")
+    return frame
 
 
-def bound_frame(con: Connection, text: str, params: Params | None = None) -> DataFrame | None:
-    """The lazy DataFrame of a query; None for what is no query, or is not served here yet."""
-    return _unless_refused(con, Asked(text, params, Context(), is_whole=True))
+def view_frame(con: Connection, name: tuple[str, ...], context: Context | None = None) -> DataFrame:
+    """The lazy DataFrame of all rows of a view."""
+    text = f"FROM {'.'.join(map(quote_identifier, name))}"
+    return composed_frame(con, Composed(text), context)
+
+
+def scalar_value(con: Connection, query: Composed, context: Context | None = None) -> Any:
+    """The value of a query with one row and one column. Moments come in UTC, structs as dicts."""
+    return typed_value(con, query, context).value
+
+
+def typed_value(con: Connection, query: Composed, context: Context | None = None) -> TypedValue:
+    """The same with its type in DuckDB."""
+    asked = Asked(query, query.params, context or Context())
+    mirror, parsed = _parsed(con, asked)
+    if parsed is None:
+        raise SqlSyntaxError(f"Expected a value, but got {query.text.strip()[:80]!r}.")
+    with con.one_snapshot():
+        sources = _sources(con, mirror, parsed, asked)
+        text, bound = _bind(con, mirror, parsed, asked, sources)
+        if isinstance(bound.plan, Projection) and isinstance(bound.plan.child, DummyScan):
+            return constant_value(mirror, text)
+        frame = _run(con, mirror, text, bound, sources, asked)
+    with spark_failures("compute a value"):
+        return TypedValue(only_value(frame), bound.types[0], None)
+
+
+def bound_frame(con: Connection, query: Composed, params: Params | None = None) -> DataFrame | None:
+    """The lazy DataFrame of a text; None if it is no query."""
+    return run_bound(con, Asked(query, params, Context(), is_whole=True))
 
 
 @dataclass(frozen=True)
@@ -77,21 +112,13 @@ class Asked:
     take the types of a table's: a NULL without a type has none.
     """
 
-    text: str
+    query: Composed
     params: Params | None
     context: Context
     is_whole: bool = False
     is_inserted: bool = False
-
-
-def _unless_refused(con: Connection, asked: Asked) -> DataFrame | None:
-    try:
-        return run_bound(con, asked)
-    except NotSupported as refusal:
-        if os.environ.get(_ONLY) or binding_settings(con):
-            raise  # nothing else heeds the settings
-        _LOG.debug("not bound: %s | %s", refusal.message, asked.text)
-        return None
+    target: Target | None = None
+    joined: JoinedRows | None = None
 
 
 def run_bound(con: Connection, asked: Asked) -> DataFrame | None:
@@ -100,15 +127,33 @@ def run_bound(con: Connection, asked: Asked) -> DataFrame | None:
     Raises:
         NotSupported: something in it is not served here.
     """
-    mirror = mirror_of(con)
-    mirror.stand_at(_place(con, asked.context))
-    parsed = parse_query(mirror, asked.text)
+    mirror, parsed = _parsed(con, asked)
     if parsed is None:
         return None
     with con.one_snapshot():
-        sources = Sources(con, mirror)
+        sources = _sources(con, mirror, parsed, asked)
         text, bound = _bind(con, mirror, parsed, asked, sources)
         return _run(con, mirror, text, bound, sources, asked)
+
+
+def _parsed(con: Connection, asked: Asked) -> tuple[Mirror, Parsed | None]:
+    mirror = mirror_of(con)
+    mirror.stand_at(_place(con, asked.context))
+    query = asked.query
+    source = None if query.written is None else Source(query.written, query.places)
+    return mirror, parse_query(mirror, query.text, source)
+
+
+def _sources(con: Connection, mirror: Mirror, parsed: Parsed, asked: Asked) -> Sources:
+    def value(text: str, context: Context) -> Any:
+        return scalar_value(con, Composed(f"SELECT ({text})"), context)
+
+    def statement(text: str) -> Any:
+        from ducklake_spark.execution.execute import execute
+
+        return execute(con, text, params=None, dialect="duckdb")
+
+    return Sources(con, mirror, Queries(value, statement), parsed.node, asked.target, asked.joined)
 
 
 def mirror_of(con: Connection) -> Mirror:
@@ -136,7 +181,7 @@ def _bind(
     edited = changed or bool(values) or bool(names.parameters)
     sources.ready()
     text = edited_text(mirror, parsed) if edited else parsed.text
-    return text, bind_query(mirror, Texts(parsed.text, text))
+    return text, bind_query(mirror, Texts(parsed.text, text, parsed.source))
 
 
 def _run(
@@ -146,7 +191,7 @@ def _run(
         found = sources.rows.get(key_of(get))
         return found.version if found else None
 
-    plan = answer_counts(bound.plan, version)
+    plan = answer_counts(sources.joined_plan(bound.plan), version)
     plan = without_types_of_nulls(plan) if asked.is_inserted else plan
     made = spark_text(mirror, bound, plan, text, is_answered=plan is not bound.plan)
     register_engine_calls(con.spark, made.calls)

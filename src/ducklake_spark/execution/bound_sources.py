@@ -26,13 +26,21 @@ from ducklake_spark.binder.names import (
     find_names,
     function_parts,
     mentioned_virtual,
+    own_stars,
 )
-from ducklake_spark.binder.trees import Tree, expect_query, text_of
+from ducklake_spark.binder.operators import Plan
+from ducklake_spark.binder.trees import Tree, expect_query, table_ref, text_of
 from ducklake_spark.errors import InvalidInput, NotFound, NotSupported
-from ducklake_spark.execution.bind import CATALOG_PLACEHOLDER, Context, find_objects, time_travel
 from ducklake_spark.execution.bound_values import value_of
 from ducklake_spark.execution.changes import call_change_function, is_change_function
+from ducklake_spark.execution.contexts import (
+    CATALOG_PLACEHOLDER,
+    Context,
+    find_objects,
+    time_travel,
+)
 from ducklake_spark.execution.functions import call_function, call_lake_function, is_table_function
+from ducklake_spark.execution.joined_rows import JOINED, Half, JoinedRows, put_rows
 from ducklake_spark.execution.readers import READERS, reader_of_path
 from ducklake_spark.execution.sources import source_frame
 from ducklake_spark.execution.system import system_function, system_table
@@ -41,12 +49,14 @@ from ducklake_spark.model.entities import MacroEntry, MacroImplementation, Macro
 from ducklake_spark.model.names import quote_for_spark, quote_identifier
 from ducklake_spark.model.types import DataType, format_sql_type, parse_type
 from ducklake_spark.operations.read import TableVersion, read_table
-from ducklake_spark.spark.internal import VIRTUAL_TYPES
+from ducklake_spark.spark.internal import IDENTITY_TYPES, VIRTUAL_TYPES
 from ducklake_spark.spark.tags import type_of_field
 from ducklake_spark.sql.relations import TableFunctionCall
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
+    from ducklake_spark.operations.row_changes import Target
+    from ducklake_spark.result import Result
 
 Columns = tuple[tuple[str, str], ...]
 _NAMES_IN_TEXT: Final = frozenset({"query", "query_table", "histogram", "histogram_values"})
@@ -65,12 +75,46 @@ class Rows:
     version: TableVersion | None = None
 
 
-class Sources:
-    """Finds what one query names, and keeps what the mirror must hold for it."""
+@dataclass(frozen=True)
+class Queries:
+    """Answers what stands inside of the query whose names are looked up.
 
-    def __init__(self, con: Connection, mirror: Mirror) -> None:
+    Attributes:
+        value: of a query with one row and one column.
+        statement: the outcome of DESCRIBE and its kin.
+    """
+
+    value: Callable[[str, Context], Any]
+    statement: Callable[[str], Result]
+
+
+class Sources:
+    """Finds what one query names, and keeps what the mirror must hold for it.
+
+    Args:
+        queries: answers what stands in arguments and in DESCRIBE.
+        root: the node of the query.
+        target: a table that is about to be changed; in the query's own FROM its rows have their
+            identities.
+        joined: rows whose halves the query names as tables.
+    """
+
+    def __init__(
+        self,
+        con: Connection,
+        mirror: Mirror,
+        queries: Queries,
+        root: Tree,
+        target: Target | None = None,
+        joined: JoinedRows | None = None,
+    ) -> None:
         self.con = con
         self.mirror = mirror
+        self.queries = queries
+        self._root = root
+        self._target = target
+        self._joined = joined
+        self._halves: dict[Name, Half] = {}
         self.objects: dict[tuple[Name, str], Mirrored] = {}
         self.called: set[str] = set()
         self.rows: dict[tuple[str, str, str], Rows] = {}
@@ -82,19 +126,28 @@ class Sources:
 
     def enter(self, names: Names, context: Context) -> bool:
         """Find what a query names and edit its tree; whether anything was changed in it."""
-        if names.questions:
-            raise NotSupported("DESCRIBE and SUMMARIZE in FROM are not bound yet.")
         # All of them: each edits its own node.
         found = [
             *(self._table(each, context, names.has_virtual) for each in names.tables),
             *(self._function(function, context) for function in names.functions),
             *(self._call(node, context) for node in names.calls),
+            *(self._question(node) for node in names.questions),
         ]
         return any(found)
+
+    def joined_plan(self, plan: Plan) -> Plan:
+        """The plan with the joined rows where their halves stand."""
+        if self._joined is None:
+            return plan
+        frame = self._joined.frame
+        rows = self._relation(("joined",), Rows(self._joined.columns, lambda: frame))
+        return put_rows(plan, self._halves, rows)
 
     # --- tables ----------------------------------------------------------------------------------
 
     def _table(self, table: NamedTable, context: Context, has_virtual: bool) -> bool:
+        if self._joined is not None and table.parts[0] == JOINED:
+            return self._half(table, self._joined.halves[table.parts[-1]])
         system = system_table(self.con, table.parts)
         if system is not None:
             rows = Rows(system.columns, lambda: self.con.result(system).frame)
@@ -112,7 +165,8 @@ class Sources:
         if table.at is None:
             return context
         unit, expression = table.at
-        version, moment = time_travel(unit, value_of(self.mirror, expression), self.con.time_zone)
+        value = value_of(self.mirror, expression, self._compute(context))
+        version, moment = time_travel(unit, value, self.con.time_zone)
         return replace(context, version=version, timestamp=moment)
 
     def _lake_table(self, table: NamedTable, context: Context, has_virtual: bool) -> bool:
@@ -124,6 +178,8 @@ class Sources:
         version = con.table_version(
             (lake.name, schema_name, name), version=context.version, timestamp=context.timestamp
         )
+        if self._is_target(table, version, context):
+            return self._target_table(table)
         virtual = _virtual(table, version) if has_virtual else ()
         place = Name(lake.name, schema.name if schema else schema_name, version.table.name)
         if not virtual and not context.is_past:
@@ -133,6 +189,37 @@ class Sources:
             return context.home is not None
         key = ("table", *place.folded, context.version, context.timestamp, virtual)
         rename(table, self._relation(key, _rows_of_table(con, version, virtual)), virtual)
+        return True
+
+    def _half(self, table: NamedTable, half: Half) -> bool:
+        def alone() -> DataFrame:
+            raise NotSupported("Half of joined rows cannot be read alone.")
+
+        name = self._relation(("half", table.parts[-1]), Rows(half.columns, alone))
+        self._halves[name] = half
+        rename(table, name, called=half.parts)
+        return True
+
+    def _is_target(self, table: NamedTable, version: TableVersion, context: Context) -> bool:
+        target = self._target
+        if target is None or table.select is not self._root or context.is_past:
+            return False
+        same_table = version.table.table_id == target.table.table_id
+        return same_table and version.lake is target.version.lake
+
+    def _target_table(self, table: NamedTable) -> bool:
+        """The rows that are about to be changed, each with its identity."""
+        assert self._target is not None  # noqa: S101 - the caller has asked
+        target, virtual = self._target, _virtual(table, self._target.version)
+        shown = _rows_of_table(self.con, target.version, virtual).columns
+        identity = tuple(
+            (name, format_sql_type(parse_type(k))) for name, k in IDENTITY_TYPES.items()
+        )
+        width = len(shown) - len(virtual)
+        columns = (*shown[:width], *identity, *shown[width:])
+        rows = Rows(columns, lambda: target.frame(virtual))
+        name = self._relation(("target", virtual), rows)
+        rename(table, name, (*IDENTITY_TYPES, *virtual) if any(own_stars(table.select)) else ())
         return True
 
     def _view(
@@ -148,7 +235,7 @@ class Sources:
         place = Name(lake.name, schema, view.name)
         if context.is_past:
             place = Name(RELATIONS, "main", f"view_{_digest((query, view.column_aliases))}")
-        self._keep(MirrorView(place, query, view.column_aliases))
+        self.keep(MirrorView(place, query, view.column_aliases))
         if context.is_past:
             rename(table, place)
         elif context.home is not None:
@@ -201,16 +288,21 @@ class Sources:
                 raise NotSupported(f"{parts[-1]}() names tables in its text.")
             return False
         placed, named = function.arguments
+        compute = self._compute(context)
         call = TableFunctionCall(
             parts,
-            tuple(value_of(self.mirror, each) for each in placed),
-            {name: value_of(self.mirror, each) for name, each in named.items()},
+            tuple(value_of(self.mirror, each, compute) for each in placed),
+            {name: value_of(self.mirror, each, compute) for name, each in named.items()},
             virtual_columns=mentioned_virtual(_as_table(function)),
         )
         rows, hidden = _rows_of_call(self.con, call, context)
         key = ("function", parts, call.arguments, tuple(call.named.items()), context.home)
         replace_function(function, self._relation(_hashable(key), rows), hidden)
         return True
+
+    def _compute(self, context: Context) -> Callable[[str], Any]:
+        """What answers queries in arguments."""
+        return lambda text: self.queries.value(text, context)
 
     def _call(self, node: Tree, context: Context) -> bool:
         if node.get("is_operator"):
@@ -233,7 +325,7 @@ class Sources:
         place = Name(lake.name, schema, macro.name)
         inner = context.inside(lake, schema)
         overloads = tuple(self._overload(each, inner) for each in macro.implementations)
-        self._keep(MirrorMacro(place, overloads, is_table))
+        self.keep(MirrorMacro(place, overloads, is_table))
         if context.home is not None:
             node["catalog"], node["schema"] = place.catalog, place.schema
         return True
@@ -259,13 +351,28 @@ class Sources:
         query = self._inner_text(f"SELECT {impl.sql}", context)
         return f"({parameters}) AS {query.removeprefix('SELECT ')}"
 
+    def _question(self, node: Tree) -> bool:
+        """``(DESCRIBE …)``, ``(SUMMARIZE …)`` and ``(SHOW …)`` in FROM: their rows."""
+        rows = self._answered(node)
+        kept: Tree = {key: node[key] for key in ("alias", "column_name_alias") if key in node}
+        name = self._relation(("question", len(self._relations)), rows)
+        node.clear()
+        node.update({**table_ref(name.catalog, name.schema, name.name), **kept})
+        return True
+
+    def _answered(self, node: Tree) -> Rows:
+        result = self.queries.statement(_question_text(self.mirror, node))
+        columns = tuple(zip(result.columns, result.types, strict=True))
+        return Rows(columns, lambda: result.frame)
+
     # --- relations -------------------------------------------------------------------------------
 
     def _hold(self, place: Name, rows: Rows) -> None:
-        self._keep(MirrorTable(place, rows.columns))
+        self.keep(MirrorTable(place, rows.columns))
         self.rows[place.folded] = rows
 
-    def _keep(self, each: Mirrored) -> None:
+    def keep(self, each: Mirrored) -> None:
+        """Have an object on the mirror."""
         self.objects.setdefault((each.name, each.kind), each)
 
     def _relation(self, key: tuple[Any, ...], rows: Rows) -> Name:
@@ -278,6 +385,35 @@ class Sources:
             self._relations[key] = found
             self._hold(found, rows)
         return found
+
+
+_QUESTIONS: Final = {
+    '"databases"': "SHOW DATABASES",
+    '"schemas"': "SHOW SCHEMAS",
+    '"tables"': "SHOW TABLES",
+    "__show_tables_expanded": "SHOW ALL TABLES",
+}
+
+
+def _question_text(mirror: Mirror, node: Tree) -> str:
+    """The statement that a DESCRIBE, SUMMARIZE or SHOW in FROM is."""
+    query = node.get("query")
+    if query is None:
+        known = _QUESTIONS.get(node["table_name"])
+        if known is None:
+            raise NotSupported(f"SHOW {node['table_name']} in FROM is not supported.")
+        return known
+    word = "SUMMARIZE" if node["show_type"] == "SUMMARY" else "DESCRIBE"
+    text = text_of(mirror, {"error": False, "statements": [{"node": query}]})
+    return f"{word} {text.removeprefix('SELECT * FROM ') if _is_table(query) else text}"
+
+
+def _is_table(query: Tree) -> bool:
+    """Whether a query is all rows of one table."""
+    plain = {"type", "cte_map", "select_list", "from_table", "aggregate_handling"}
+    table = query.get("from_table") or {}
+    is_bare = not {"alias", "at_clause", "sample"} & table.keys()
+    return query.keys() <= plain and table.get("type") == "BASE_TABLE" and is_bare
 
 
 def _bare(con: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:

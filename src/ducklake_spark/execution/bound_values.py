@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlglot import exp
-
 from ducklake_spark.binder.edits import replace_parameter
-from ducklake_spark.binder.mirror import Mirror
+from ducklake_spark.binder.evaluate import evaluator
+from ducklake_spark.binder.mirror import Mirror, Typed
 from ducklake_spark.binder.names import Names
 from ducklake_spark.binder.trees import Tree, call, constant, text_of_expression, walk
 from ducklake_spark.errors import InvalidInput, NotSupported
-from ducklake_spark.execution.compute import MapValue
 from ducklake_spark.execution.settings import current_setting
+from ducklake_spark.sql.variables import MapValue, TypedValue
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 Params = Sequence[Any] | Mapping[str, Any]
 _VARIABLE: Final = "__ducklake_value_"
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
-_FOLDED: Final = ("SUBQUERY", "COLUMN_REF")  # what no value is without a query
 
 
 def put_values(con: Connection, names: Names, params: Params | None) -> dict[str, Any]:
@@ -31,7 +29,6 @@ def put_values(con: Connection, names: Names, params: Params | None) -> dict[str
     A string becomes a literal, which takes the type that its place asks for, as in DuckDB. Other
     values keep their own types.
     """
-    _refuse_unread_variables(con, names)
     settings = [each for each in names.calls if _is_setting(each)]
     values: dict[str, Any] = {}
     for each in names.parameters:
@@ -44,40 +41,38 @@ def put_values(con: Connection, names: Names, params: Params | None) -> dict[str
 
 def variables_of(con: Connection, values: dict[str, Any]) -> dict[str, Any]:
     """What `getvariable` finds: the session's variables and the values of parameters."""
-    known = {name: _shown(value) for name, value in con.variables.items() if not _is_tree(value)}
+    known = {name: _shown(value) for name, value in con.variables.items()}
     return {**known, **values}
 
 
-def _refuse_unread_variables(con: Connection, names: Names) -> None:
-    """Some values, such as maps, are kept as the expressions that they were set to."""
-    unread = {name.lower() for name, value in con.variables.items() if _is_tree(value)}
-    asks = (each for each in names.calls if each["function_name"].lower() == "getvariable")
-    for each in asks if unread else ():
-        argument = ((each.get("children") or [{}])[0].get("value") or {}).get("value")
-        if not isinstance(argument, str) or argument.lower() in unread:
-            raise NotSupported("The value of a variable is an expression.")
-
-
-def _is_tree(value: Any) -> bool:
-    return isinstance(value, exp.Expr)
-
-
-def value_of(mirror: Mirror, node: Tree) -> Any:
+def value_of(mirror: Mirror, node: Tree, compute: Callable[[str], Any]) -> Any:
     """The value of an expression without columns, computed by DuckDB. Moments come in UTC.
 
+    `compute` answers the value of one with a query in it.
+
     Raises:
-        NotSupported: it is a query, or reads columns.
+        NotSupported: it reads columns.
     """
-    if any(each.get("class") in _FOLDED for each in walk(node)):
+    kinds = {each.get("class") for each in walk(node)}
+    if "SUBQUERY" in kinds:
+        return compute(text_of_expression(mirror, node))
+    if "COLUMN_REF" in kinds:
         raise NotSupported("The argument of a table function is no constant.")
-    text = text_of_expression(mirror, node)
-    kind, value = mirror.ask(f"SELECT typeof(v), v::VARCHAR FROM (SELECT {text} AS v)")[0]
-    if value is None:
-        return None
+    return constant_value(mirror, f"SELECT {text_of_expression(mirror, node)}").value
+
+
+def constant_value(mirror: Mirror, query: str) -> TypedValue:
+    """The value of a query without tables, computed by DuckDB."""
+    evaluate = evaluator(mirror)
+    kind, text = evaluate(f"SELECT typeof(v), v::VARCHAR FROM ({query}) AS q(v)")
+    if text is None:
+        return TypedValue(None, kind, None)
     if kind == "TIMESTAMP WITH TIME ZONE":
-        micros = mirror.ask(f"SELECT epoch_us({text})")[0][0]
-        return _EPOCH + dt.timedelta(microseconds=micros)
-    return mirror.ask(f"SELECT {text}")[0][0]
+        (micros,) = evaluate(f"SELECT epoch_us(v) FROM ({query}) AS q(v)")
+        return TypedValue(_EPOCH + dt.timedelta(microseconds=micros), kind, text)
+    (value,) = evaluate(query)
+    is_map = kind.startswith("MAP(") and isinstance(value, dict)
+    return TypedValue(MapValue(value) if is_map else value, kind, text)
 
 
 def _is_setting(node: Tree) -> bool:
@@ -98,6 +93,8 @@ def _put(node: Tree, value: Any, values: dict[str, Any]) -> None:
 def _shown(value: Any) -> Any:
     """A value as DuckDB's client takes it."""
     match value:
+        case TypedValue(inner, kind, text):
+            return Typed(_shown(inner) if text is None else text, kind)
         case MapValue():
             return {"key": [*map(_shown, value)], "value": [*map(_shown, value.values())]}
         case dict():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column as SparkColumn
@@ -10,9 +11,10 @@ from pyspark.sql import functions as F
 from sqlglot import exp
 
 from ducklake_spark.errors import InvalidInput, NotSupported
-from ducklake_spark.execution.bind import run_query
 from ducklake_spark.execution.defaults import default_text
+from ducklake_spark.execution.queries import select_frame
 from ducklake_spark.model.names import quote_for_spark
+from ducklake_spark.model.types import format_sql_type
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.operations.row_changes import (
@@ -26,7 +28,9 @@ from ducklake_spark.spark.align import align_by_position, drop_equal_rows
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.internal import FILE_ID, POSITION, WRITTEN
 from ducklake_spark.sql import statements as st
+from ducklake_spark.sql.composed import set_ctes, verbatim
 from ducklake_spark.sql.parse import parse_expression
+from ducklake_spark.sql.sources import is_spark
 from ducklake_spark.sql.values import DEFAULT
 
 if TYPE_CHECKING:
@@ -51,7 +55,7 @@ def delete(con: Connection, s: st.Delete) -> RowSet:
         target = open_target(con.spark, version)
         query = table_query(version, s.alias, s.ctes)
         query.set("expressions", [_column(query, name) for name in (FILE_ID, POSITION)])
-        rows = run_query(con, _narrowed(query, s.using, s.where), target=target)
+        rows = select_frame(con, _narrowed(query, s.using, s.where), target)
         return RowSet(_COUNT, ((stage_deletes(tx, target, rows),),))
 
 
@@ -63,17 +67,23 @@ def update(con: Connection, s: st.Update) -> RowSet:
         given = [c for c in table.schema.columns if values_of.get(c.column_id) is not DEFAULT]
         target = open_target(con.spark, version)
         query = table_query(version, s.alias, s.ctes)
-        values = [values_of.get(c.column_id) or _column(query, c.name) for c in given]
+        values = [_given_value(query, column, values_of) for column in given]
         query.set(
             "expressions",
             [
-                *(exp.alias_(value, f"_u{i}", quoted=True) for i, value in enumerate(values)),
+                *(exp.alias_(v, f"_u{i}", quoted=True) for i, v in enumerate(values)),
                 *(_column(query, name) for name in IDENTITY),
             ],
         )
-        sources = [s.source.this] if s.source else []
-        rows = run_query(con, _narrowed(query, sources, s.where), target=target)
-        return RowSet(_COUNT, ((stage_update(tx, target, given, rows, once=not sources),),))
+        rows = select_frame(con, _narrowed(query, s.source, s.where), target)
+        once = s.source is None
+        return RowSet(_COUNT, ((stage_update(tx, target, given, rows, once=once),),))
+
+
+def _given_value(query: exp.Select, column: Column, values_of: Mapping[int, exp.Expr]) -> exp.Expr:
+    """What a column becomes: a value of its type, or what it is."""
+    tree = values_of.get(column.column_id)
+    return _column(query, column.name) if tree is None else assigned_value(tree, column)
 
 
 def assigned(assignments: Sequence[st.Assignment], table: TableEntry) -> dict[int, Any]:
@@ -100,10 +110,10 @@ def stage_update(
 
     A row that a source matches more than once must come out the same each time.
     """
-    table = target.table
+    table, default = target.table, partial(default_text, target.spark)
     with spark_failures(f'update table "{table.name}"'):
         aligned = align_by_position(
-            rows, table.schema, given, default_text, table=table.name, kept=IDENTITY
+            rows, table.schema, given, default, table=table.name, kept=IDENTITY
         )
         if not once:
             aligned = drop_equal_rows(aligned, [FILE_ID, POSITION])
@@ -127,7 +137,7 @@ def condition_rows(con: Connection, target: Target, condition: str | SparkColumn
             return target.frame().where(condition).select(FILE_ID, POSITION)
     query = table_query(target.version, None, None)
     query.set("expressions", [_column(query, name) for name in (FILE_ID, POSITION)])
-    return run_query(con, _narrowed(query, (), parse_expression(condition)), target=target)
+    return select_frame(con, _narrowed(query, None, parse_expression(condition)), target)
 
 
 def update_where(
@@ -148,14 +158,18 @@ def update_where(
         target = open_target(con.spark, version)
         query = table_query(version, None, None)
         texts = [
-            exp.alias_(parse_expression(value), f"__ducklake_set_{column_id}", quoted=True)
+            exp.alias_(
+                assigned_value(parse_expression(value), version.table.schema.by_id[column_id]),
+                f"__ducklake_set_{column_id}",
+                quoted=True,
+            )
             for column_id, value in set_by.items()
             if isinstance(value, str)
         ]
         names = [*(column.name for column in columns), *IDENTITY]
         query.set("expressions", [*(_column(query, name) for name in names), *texts])
         where = parse_expression(condition) if isinstance(condition, str) else None
-        rows = run_query(con, _narrowed(query, (), where), target=target)
+        rows = select_frame(con, _narrowed(query, None, where), target)
         with spark_failures(f'update table "{version.table.name}"'):
             rows = rows.where(condition) if isinstance(condition, SparkColumn) else rows
             rows = rows.select(*(_new_value(column, set_by) for column in columns), *IDENTITY)
@@ -201,13 +215,26 @@ def table_query(version: TableVersion, alias: str | None, ctes: exp.With | None)
     parts = [exp.to_identifier(name, quoted=True) for name in names]
     shown = exp.TableAlias(this=exp.to_identifier(alias or table.name, quoted=True))
     source = exp.Table(this=parts[0], db=parts[1], catalog=parts[2], alias=shown)
-    return exp.Select(from_=exp.From(this=source), with_=ctes)
+    query = exp.Select(from_=exp.From(this=source))
+    set_ctes(query, ctes)
+    return query
 
 
-def _narrowed(query: exp.Select, sources: Sequence[exp.Expr], where: exp.Expr | None) -> exp.Select:
+def assigned_value(tree: exp.Expr, column: Column, *, spark: bool = False) -> exp.Expr:
+    """The value that a column is set to; in DuckDB's dialect it is cast to the column's type."""
+    value = exp.paren(verbatim(tree), copy=False)
+    if spark or is_spark(tree):
+        return value
+    kind = exp.Var(this=format_sql_type(column.type))
+    return exp.Cast(this=value, to=kind)
+
+
+def _narrowed(query: exp.Select, sources: exp.Expr | None, where: exp.Expr | None) -> exp.Select:
     """The query joined with further sources, of the rows that a condition is true for."""
-    query.set("joins", [exp.Join(this=source) for source in sources])
-    query.set("where", exp.Where(this=where) if where is not None else None)
+    if sources is not None:
+        query.set("joins", [exp.Join(this=verbatim(sources))])
+    if where is not None:
+        query.set("where", exp.Where(this=exp.paren(verbatim(where), copy=False)))
     return query
 
 

@@ -6,21 +6,18 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 from sqlglot import exp
 
-from ducklake_spark.errors import InvalidInput
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.jobs import run_job
+from ducklake_spark.sql.composed import Composed, compose, verbatim
 from ducklake_spark.sql.literals import is_constant, literal_value
-from ducklake_spark.sql.render import render_expression
+from ducklake_spark.sql.sources import is_spark, plain_text
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
-
-
-class MapValue(dict[Any, Any]):
-    """A map; a plain dict is a struct."""
 
 
 def compute(con: Connection, tree: exp.Expr) -> Any:
@@ -28,21 +25,34 @@ def compute(con: Connection, tree: exp.Expr) -> Any:
 
     Moments with a time zone come in UTC, structs and maps as dicts.
     """
-    if is_constant(tree):
+    if is_constant(tree) and tree.find(exp.ToMap) is None:
         return literal_value(tree)
-    with spark_failures("compute a value"):
-        if tree.find(exp.Query) is None:
-            frame = con.spark.sql(f"SELECT {render_expression(tree)}")
-        else:
-            from ducklake_spark.execution.bind import run_query
+    if not is_spark(tree):
+        from ducklake_spark.execution.bound_queries import scalar_value
 
-            query = tree if isinstance(tree, exp.Select) else exp.select(tree.copy())
-            frame = run_query(con, query)
-        rows = run_job(con.spark, frame.limit(2).collect)
-    if len(frame.columns) != 1 or len(rows) > 1:
-        raise InvalidInput(
-            f"{tree.sql(dialect='duckdb')[:80]} must give one value, not several rows or columns."
-        )
+        return scalar_value(con, _scalar_query(tree))
+    with spark_failures("compute a value"):
+        frame = con.spark.sql(f"SELECT {plain_text(tree)}")
+        return only_value(frame)
+
+
+def compute_typed(con: Connection, tree: exp.Expr) -> Any:
+    """The same with its type in DuckDB, unless the value tells it."""
+    if is_spark(tree) or (is_constant(tree) and tree.find(exp.Cast, exp.ToMap) is None):
+        return compute(con, tree)
+    from ducklake_spark.execution.bound_queries import typed_value
+
+    return typed_value(con, _scalar_query(tree))
+
+
+def _scalar_query(tree: exp.Expr) -> Composed:
+    value = exp.paren(verbatim(tree), copy=False)
+    return compose(exp.Select(expressions=[value]))
+
+
+def only_value(frame: DataFrame) -> Any:
+    """The value of a query with one column, whose first row counts; None without a row."""
+    rows = run_job(frame.sparkSession, frame.limit(1).collect)
     return _to_python(rows[0][0], frame.schema[0].dataType) if rows else None
 
 

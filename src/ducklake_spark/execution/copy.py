@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import csv
-import itertools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from ducklake_spark.errors import DataFileError, InvalidInput, NotSupported, UnknownOption
-from ducklake_spark.execution.bound_queries import query_frame
-from ducklake_spark.execution.insert import cast_types, insert
+from ducklake_spark.execution.insert import insert
+from ducklake_spark.execution.queries import query_frame
 from ducklake_spark.execution.readers import reader_of_path
-from ducklake_spark.model.schema import Column, Schema, build_column
+from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import format_sql_type
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.export import ExportFormat, export
 from ducklake_spark.operations.export_partitions import ExportFolders, export_partitions
 from ducklake_spark.options import CODECS, parse_boolean, parse_count
-from ducklake_spark.spark.carriers import carrier_type
-from ducklake_spark.spark.tags import tag_types
 from ducklake_spark.sql import statements as st
 from ducklake_spark.sql.trees import text as literal
 from ducklake_spark.sql.variables import value_tree
@@ -45,7 +41,7 @@ def copy_to(con: Connection, s: st.CopyTo) -> RowSet:
         names: list[exp.Expr] = [exp.column(name, quoted=True) for name in s.columns]
         query = exp.Select(expressions=names or [exp.Star()]).from_(_table(s.table))
     files = [s.path]
-    frame = _typed(query_frame(con, query), query)
+    frame = query_frame(con, query)
     if folders is None:
         count = export(frame, s.path, form)
     else:
@@ -53,21 +49,6 @@ def copy_to(con: Connection, s: st.CopyTo) -> RowSet:
     if return_files:
         return RowSet((("Count", "BIGINT"), ("Files", "VARCHAR[]")), ((count, files),))
     return RowSet((("Count", "BIGINT"),), ((count,),))
-
-
-def _typed(frame: DataFrame, query: exp.Expr) -> DataFrame:
-    """The rows with the types that casts in the query say, where the columns carry them."""
-    stated = cast_types(query)
-    if stated is None:
-        return frame
-    ids = itertools.count(1)
-    fields = zip(frame.schema.fields, stated, strict=True)
-    columns = [build_column(f.name, kind, ids) for f, kind in fields if kind is not None]
-    carried = {
-        f.name for f, kind in zip(frame.schema.fields, stated, strict=True)
-        if kind is not None and carrier_type(kind) == f.dataType
-    }  # fmt: skip
-    return tag_types(frame, Schema(tuple(c for c in columns if c.name in carried)))
 
 
 def _export_folders(options: dict[str, Any]) -> ExportFolders | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sqlglot import exp
-
+from ducklake_spark.binder.formatting import columns_of, format_query
+from ducklake_spark.binder.trees import Tree
 from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.duckdb_file import DuckDBFile, SourceColumn, SourceObject, SourceTable
 from ducklake_spark.errors import (
@@ -29,7 +29,7 @@ from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.duckdb_tables import LakeColumn, lake_columns
 from ducklake_spark.operations.objects import NewColumn
 from ducklake_spark.sql import statements as st
-from ducklake_spark.sql.parse import parse, parse_query
+from ducklake_spark.sql.parse import parse
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -168,36 +168,27 @@ class _Copy:
             bodies = tuple(_without_database(body) for body in statement.overloads)
             create_macro_in(self.tx, schema, name, replace(statement, overloads=bodies))
         else:
-            text = stored_text(self._renamed(statement.query), self.lake, has_schema=False)
+            text = stored_text(statement.query, self.lake, has_schema=False, is_only_catalog=True)
             views.create_view(self.tx, schema, name, text, statement.column_aliases)
             view = self.tx.local.find_view(schema.schema_id, name)
             if made.comment is not None and view is not None:
                 views.comment_on(self.tx, view, made.comment, column=None)
         self._note(made.kind, schema_name, name)
 
-    def _renamed(self, query: exp.Expr) -> exp.Expr:
-        """The query with the names of the database, of which it knew one, as the lake's."""
-        copy = query.copy()
-        for table in copy.find_all(exp.Table):
-            if table.catalog:
-                table.set("catalog", exp.to_identifier(self.lake.name, quoted=True))
-        return copy
-
 
 def _without_database(body: st.MacroBody) -> st.MacroBody:
     """The macro with names that hold in any database: those of a schema and its table."""
     text = body.text if body.is_table else f"SELECT {body.text}"
     try:
-        tree = parse_query(text)
+        made = format_query(text, _drop_catalogs)
     except DuckLakeError:
         return body  # kept as it is: DuckDB may know more than we do
-    named = [table for table in tree.find_all(exp.Table) if table.catalog]
-    if not named:
-        return body
-    for table in named:
-        table.set("catalog", None)
-    made = tree.sql(dialect="duckdb")
     return replace(body, text=made if body.is_table else made.removeprefix("SELECT "))
+
+
+def _drop_catalogs(tables: Iterable[Tree]) -> None:
+    for table in tables:
+        table["catalog_name"] = ""
 
 
 def _with_default(column: SourceColumn, known: LakeColumn) -> NewColumn | None:
@@ -221,10 +212,7 @@ def _with_default(column: SourceColumn, known: LakeColumn) -> NewColumn | None:
 
 def _depends(text: str) -> bool:
     """Whether an expression needs other columns, as generated ones do, or a sequence."""
-    query = parse(f"SELECT {text}")[0]
-    if not isinstance(query, st.Query):
-        return True
-    return query.tree.find(exp.Column) is not None or "nextval" in text.lower()
+    return bool(columns_of(text)) or "nextval" in text.lower()
 
 
 _PLURALS = {

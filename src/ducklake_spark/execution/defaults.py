@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from pyspark.sql import SparkSession
+
 from ducklake_spark.errors import InvalidValue, NotSupported
+from ducklake_spark.execution.bound_expressions import constant_text
 from ducklake_spark.model.literals import format_text, parse_text
 from ducklake_spark.model.schema import Column as TableColumn
 from ducklake_spark.model.schema import Default
 from ducklake_spark.model.temporal import parse_moment
-from ducklake_spark.model.types import DataType, DecimalType, ScalarType
+from ducklake_spark.model.types import DataType, DecimalType, ScalarType, format_sql_type
+from ducklake_spark.sql.carriers import format_spark_type
 from ducklake_spark.sql.constants import NotPlain, convert
 from ducklake_spark.sql.parse import parse_expression
 from ducklake_spark.sql.trees import text
-from ducklake_spark.sql.values import bind_cell, constant_rows
+from ducklake_spark.sql.values import constant_rows
 
 NOT_CONSTANT: Final = object()
 
@@ -56,17 +60,28 @@ def _literal(literal: str, kind: ScalarType | DecimalType) -> Any:
         return parse_moment(literal) if moment else parse_text(literal, kind)
 
 
-def default_text(column: TableColumn) -> str:
+def default_text(spark: SparkSession, column: TableColumn) -> str:
     """The Spark SQL text of a column's default, of the column's carrier type."""
     default = column.default
     if default is None:
-        return bind_cell(parse_expression("NULL"), column.type)
-    if default.kind == "literal":
-        return bind_cell(text(default.text), column.type)
-    if default.dialect != "duckdb":
+        return f"CAST(NULL AS {format_spark_type(column.type)})"
+    if default.kind != "literal" and default.dialect != "duckdb":
         raise NotSupported(
             f'The default of column "{column.name}" is written in the dialect '
             f'"{default.dialect}", which is not understood here.',
             hint="name the column in the INSERT.",
         )
-    return bind_cell(parse_expression(default.text), column.type)
+    text = constant_text(spark, default_in_duckdb(column))
+    return f"CAST({text} AS {format_spark_type(column.type)})"
+
+
+def default_in_duckdb(column: TableColumn) -> str:
+    """DuckDB's text of a column's default, of the column's type."""
+    default = column.default
+    if default is None:
+        value = "NULL"
+    elif default.kind == "literal":
+        value = "'" + default.text.replace("'", "''") + "'"
+    else:
+        value = f"({default.text})"
+    return f"CAST({value} AS {format_sql_type(column.type)})"

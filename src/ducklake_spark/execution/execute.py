@@ -8,18 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql import DataFrame
-from sqlglot import exp
 
-from ducklake_spark.errors import (
-    DuckLakeError,
-    InvalidInput,
-    NotFound,
-    NotSupported,
-    SqlSyntaxError,
-)
+from ducklake_spark.errors import InvalidInput, NotFound, NotSupported
 from ducklake_spark.execution import alter, views
-from ducklake_spark.execution.bind import run_query
-from ducklake_spark.execution.bound_queries import bound_frame, query_frame
+from ducklake_spark.execution.bound_queries import bound_frame, composed_frame
 from ducklake_spark.execution.change_rows import delete, truncate, update
 from ducklake_spark.execution.changes import call_change_function, is_change_function
 from ducklake_spark.execution.checkpoint import checkpoint
@@ -33,6 +25,7 @@ from ducklake_spark.execution.layouts import set_partitioned_by, set_sorted_by
 from ducklake_spark.execution.merge import merge
 from ducklake_spark.execution.parameters import Params, bind_parameters, needs_binding, number_marks
 from ducklake_spark.execution.pragmas import pragma
+from ducklake_spark.execution.queries import query_frame
 from ducklake_spark.execution.secrets import create_secret, drop_secret, resolve_secret
 from ducklake_spark.execution.settings import apply_to_lakes, reset_setting, set_setting
 from ducklake_spark.execution.sources import attach_source, detach_source
@@ -45,6 +38,7 @@ from ducklake_spark.execution.variables import (
     set_variable,
 )
 from ducklake_spark.model.moments import moment_of_sql
+from ducklake_spark.model.names import quote_identifier
 from ducklake_spark.operations import describe, objects
 from ducklake_spark.operations.attach import default_name
 from ducklake_spark.operations.describe import RowSet
@@ -52,8 +46,8 @@ from ducklake_spark.operations.summarize import summarize
 from ducklake_spark.operations.system_tables import show_all_tables
 from ducklake_spark.result import Result
 from ducklake_spark.sql import statements as st
+from ducklake_spark.sql.composed import Composed, as_written
 from ducklake_spark.sql.parse import parse
-from ducklake_spark.sql.reader import WRITTEN
 from ducklake_spark.sql.relations import TableFunctionCall
 
 if TYPE_CHECKING:
@@ -112,12 +106,6 @@ def _bound(con: Connection, statement: st.Statement, params: Params | None) -> s
     if isinstance(statement, st.Prepare) or (params is None and not needs_binding(statement)):
         return statement
     return bind_parameters(con, statement, params)
-
-
-def run_statement_as_table(con: Connection, text: str) -> DataFrame:
-    """``FROM (DESCRIBE t)``: the outcome of a statement as a relation."""
-    outcome = execute(con, text, params=None, dialect="duckdb")
-    return outcome.frame if isinstance(outcome, Result) else outcome
 
 
 def explain(con: Connection, text: str) -> str:
@@ -265,28 +253,16 @@ def _rollback(con: Connection, _: st.Rollback) -> RowSet:
 
 
 def _query(con: Connection, s: st.Query) -> DataFrame:
-    return run_query(con, s.tree)
+    return query_frame(con, s.tree)
 
 
 def _query_text(con: Connection, s: st.QueryText) -> Outcome:
-    """DuckDB binds the query; what is not served so, or is no query, is read by us."""
-    try:
-        frame = bound_frame(con, s.text, s.params)
-    except SqlSyntaxError as error:
-        # Tables made here may have names that DuckDB reserves, such as "at".
-        (statement,) = _read_or_raise(s.text, error)
-    else:
-        if frame is not None:
-            return frame
-        (statement,) = parse(number_marks(s.text))
+    """DuckDB binds the query; what is none, such as WITH … INSERT, is read by us."""
+    frame = bound_frame(con, as_written(s.written), s.params)
+    if frame is not None:
+        return frame
+    (statement,) = parse(number_marks(s.written.text))
     return run(con, _bound(con, statement, s.params))
-
-
-def _read_or_raise(text: str, error: SqlSyntaxError) -> list[st.Statement]:
-    try:
-        return parse(number_marks(text))
-    except DuckLakeError:
-        raise error from None
 
 
 def _queried(con: Connection, statement: st.Statement) -> DataFrame:
@@ -297,7 +273,7 @@ def _queried(con: Connection, statement: st.Statement) -> DataFrame:
         raise NotSupported(
             f"EXPLAIN of {type(statement).__name__} is not supported.", hint="explain a query."
         )
-    return run_query(con, statement.tree)
+    return query_frame(con, statement.tree)
 
 
 def _explain(con: Connection, s: st.Explain) -> RowSet:
@@ -336,11 +312,7 @@ def _rows_of(con: Connection, s: st.Describe | st.Summarize) -> DataFrame:
         return query_frame(con, s.query)
     if s.parts is None:
         raise InvalidInput("DESCRIBE and SUMMARIZE need a table or a query.")
-    identifiers = [exp.to_identifier(part, quoted=True) for part in reversed(s.parts)]
-    table = exp.Table(**dict(zip(("this", "db", "catalog"), identifiers, strict=False)))
-    query = exp.select("*").from_(table)
-    query.meta[WRITTEN] = query.sql(dialect="duckdb")
-    return query_frame(con, query)
+    return composed_frame(con, Composed(f"FROM {'.'.join(map(quote_identifier, s.parts))}"))
 
 
 def _execute_prepared(con: Connection, s: st.Execute) -> Outcome:

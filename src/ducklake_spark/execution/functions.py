@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from ducklake_spark.errors import FunctionNotFound, InvalidInput, NotSupported
+from ducklake_spark.errors import FunctionNotFound, InvalidInput
 from ducklake_spark.execution.compaction import COMPACTION_FUNCTIONS
 from ducklake_spark.execution.compute import compute_all
 from ducklake_spark.execution.lake_functions import LAKE_FUNCTIONS
@@ -22,16 +22,10 @@ from ducklake_spark.sql.relations import TableFunctionCall
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
 
-_STATEMENTS = ("describe", "show", "summarize")
-
 
 def call_function(con: Connection, call: TableFunctionCall) -> DataFrame:
     """The rows of a table function in FROM."""
     name = call.parts[-1].lower()
-    if len(call.parts) == 1 and name in _STATEMENTS:
-        from ducklake_spark.execution.execute import run_statement_as_table
-
-        return run_statement_as_table(con, str(call.arguments[0]))
     if len(call.parts) == 1 and name in READERS:
         arguments, named = compute_all(con, call.arguments, call.named)
         return READERS[name](con, arguments, named)
@@ -71,26 +65,14 @@ def call_lake_function(
     return function(con, lake, arguments, {key.lower(): value for key, value in named.items()})
 
 
-_READING = frozenset(
-    {
-        *("snapshots", "current_snapshot", "last_committed_snapshot", "table_info", "settings"),
-        *("list_files", "options"),
-    }
-)
-
-
 def is_table_function(con: Connection, parts: tuple[str, ...]) -> bool:
-    """Whether a function in FROM is one of this package, which only reads.
-
-    Raises:
-        NotSupported: it is one that changes something.
-    """
+    """Whether a function in FROM is one of this package; it runs when the query is planned."""
     name = parts[-1].lower()
     plain = name.removeprefix("ducklake_")
-    if system_function(con, name) is not None or plain in _READING:
+    if system_function(con, name) is not None:
         return True
     if plain in LAKE_FUNCTIONS or plain in COMPACTION_FUNCTIONS:
-        raise NotSupported(f"{name}() changes a lake.", hint=f"use CALL {name}(…).")
+        return True
     known = name in LOG_FUNCTIONS or name in PARQUET_QUESTIONS or name in READERS or name == "glob"
     return len(parts) == 1 and (known or pragma_function(name) is not None)
 

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from ducklake_spark.errors import InvalidInput
-from ducklake_spark.execution.bound_queries import query_frame
+from ducklake_spark.execution.bound_queries import composed_frame
+from ducklake_spark.execution.change_rows import assigned_value
 from ducklake_spark.execution.defaults import (
     NOT_CONSTANT,
     constant_default,
+    default_in_duckdb,
     default_text,
     initial_default,
 )
 from ducklake_spark.execution.layouts import partition_keys
+from ducklake_spark.execution.queries import query_frame, select_frame
 from ducklake_spark.execution.sorting import sort_keys
 from ducklake_spark.execution.temporary import create_temporary_table
 from ducklake_spark.lake import Lake
 from ducklake_spark.limits import limits
 from ducklake_spark.model.entities import SortKey, TableEntry
+from ducklake_spark.model.names import quote_identifier
 from ducklake_spark.model.schema import Column
-from ducklake_spark.model.types import DataType, parse_sql_type
+from ducklake_spark.model.types import format_sql_type
 from ducklake_spark.operations import objects
 from ducklake_spark.operations.append import append, append_rows
 from ducklake_spark.operations.describe import RowSet
@@ -34,7 +40,9 @@ from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark.tags import type_of_field
 from ducklake_spark.sql import statements as st
-from ducklake_spark.sql.values import DEFAULT, bind_values, constant_rows
+from ducklake_spark.sql.composed import enclosed
+from ducklake_spark.sql.sources import is_spark
+from ducklake_spark.sql.values import DEFAULT, checked_rows, constant_rows, is_default
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -92,34 +100,67 @@ def _constants(s: st.Insert, table: TableEntry) -> list[tuple[Any, ...]] | None:
 
 def _source(con: Connection, s: st.Insert, table: TableEntry) -> DataFrame:
     """The rows to insert, with exactly the table's columns."""
+    default = partial(default_text, con.spark)
     if isinstance(s.source, st.DefaultValues):
         one_row = con.spark.range(1).select()
-        return align_by_name(one_row, table.schema, default_text, table=table.name)
+        return align_by_name(one_row, table.schema, default, table=table.name)
     targets = _targets(s, table)
     if isinstance(s.source, exp.Values):
         frame = _values(con, s.source, targets)
     else:
-        frame = query_frame(con, s.source, is_inserted=True)
+        frame = _queried(con, s, table, targets)
     if s.by_name:
-        return align_by_name(frame, table.schema, default_text, table=table.name)
-    return align_by_position(frame, table.schema, targets, default_text, table=table.name)
+        return align_by_name(frame, table.schema, default, table=table.name)
+    return align_by_position(frame, table.schema, targets, default, table=table.name)
+
+
+def _queried(
+    con: Connection, s: st.Insert, table: TableEntry, targets: Sequence[Column]
+) -> DataFrame:
+    """The rows of a query; DuckDB casts them to the types of the columns that they are for."""
+    assert not isinstance(s.source, st.DefaultValues)  # noqa: S101 - the caller has looked
+    frame = query_frame(con, s.source, is_inserted=True)
+    if is_spark(s.source):
+        return frame
+    names = frame.columns
+    if s.by_name:
+        targets = [table.schema.get(name, table=table.name) for name in names]
+    if len(names) != len(targets):
+        return frame  # whoever aligns the columns says so
+    wanted = [format_sql_type(column.type) for column in targets]
+    given = [quote_identifier(f"c{place}") for place in range(len(names))]
+    items = ", ".join(
+        f"CAST({name} AS {kind}) AS {quote_identifier(column.name)}"
+        for name, kind, column in zip(given, wanted, targets, strict=True)
+    )
+    query = enclosed(s.source, f"SELECT {items} FROM (", f") AS given({', '.join(given)})")
+    return composed_frame(con, query)
 
 
 def _values(con: Connection, source: exp.Values, targets: list[Column]) -> DataFrame:
     """The rows of VALUES: constants are converted here, the rest is computed by Spark."""
     kinds = [column.type for column in targets]
-    names = [column.name for column in targets]
-    constants = constant_rows(source, kinds, names)
+    constants = constant_rows(source, kinds, [column.name for column in targets])
     if constants is not None and not any(DEFAULT in row for row in constants):
         return local_frame(con.spark, targets, constants)
     rows = [
-        ", ".join(
-            f"{default_text(column) if cell is DEFAULT else cell} AS _c{i}"
-            for i, (cell, column) in enumerate(zip(row, targets, strict=True))
-        )
-        for row in bind_values(source, kinds, names)
+        [_cell(*pair) for pair in zip(row, targets, strict=True)]
+        for row in checked_rows(source, kinds)
     ]
-    return con.spark.sql(" UNION ALL ".join(f"SELECT {row}" for row in rows))
+    if source.find(exp.Query) is None:
+        tuples = [exp.Tuple(expressions=row) for row in rows]
+        alias = exp.TableAlias(this=exp.to_identifier("given"))
+        query: exp.Query = exp.select("*").from_(exp.Values(expressions=tuples, alias=alias))
+    else:  # subqueries stand in select lists alone
+        queries = [exp.Select(expressions=row) for row in rows]
+        query = exp.union(*queries, distinct=False) if rows[1:] else queries[0]
+    return select_frame(con, query)
+
+
+def _cell(cell: exp.Expr, column: Column) -> exp.Expr:
+    if is_default(cell):
+        return exp.Var(this=default_in_duckdb(column))
+    return assigned_value(cell, column)
 
 
 def _targets(s: st.Insert, table: TableEntry) -> list[Column]:
@@ -158,7 +199,8 @@ def create_table(con: Connection, s: st.CreateTable) -> RowSet:
             return RowSet(_COUNT, ((0,),))
         with spark_failures(f'create table "{name}"'):
             given = table.schema.columns
-            rows = align_by_position(frame, table.schema, given, default_text, table=name)
+            default = partial(default_text, con.spark)
+            rows = align_by_position(frame, table.schema, given, default, table=name)
         return RowSet(_COUNT, ((append(lake, tx, table, rows),),))
 
 
@@ -180,23 +222,5 @@ def defined_columns(s: st.CreateTable) -> list[NewColumn]:
 
 
 def _queried_columns(s: st.CreateTable, frame: DataFrame) -> list[NewColumn]:
-    """Columns of a query: a cast on top says the type, else what the DataFrame knows of it."""
-    stated_types = cast_types(s.query)
-    columns = []
-    for index, field in enumerate(frame.schema.fields):
-        stated = stated_types[index] if stated_types else None
-        columns.append(NewColumn(field.name, stated or type_of_field(field)))
+    columns = [NewColumn(field.name, type_of_field(field)) for field in frame.schema.fields]
     return objects.rename_columns(columns, s.column_aliases)
-
-
-def cast_types(query: exp.Expr | None) -> list[DataType | None] | None:
-    """The DuckDB types of select items that are casts: Spark has no such types to tell them."""
-    if not isinstance(query, exp.Select) or any(item.is_star for item in query.expressions):
-        return None
-    return [_cast_type(item.unalias()) for item in query.expressions]
-
-
-def _cast_type(item: exp.Expr) -> DataType | None:
-    if not isinstance(item, exp.Cast):
-        return None
-    return parse_sql_type(item.to.sql(dialect="duckdb"))

@@ -16,16 +16,26 @@ from pyspark.sql import functions as F
 from sqlglot import exp
 
 from ducklake_spark.errors import DuckLakeError, InvalidInput
-from ducklake_spark.execution.bind import run_query
-from ducklake_spark.execution.change_rows import changing, table_query
+from ducklake_spark.execution.change_rows import changing
 from ducklake_spark.execution.defaults import default_text
-from ducklake_spark.execution.merge_arms import Arm, Names, qualified, resolve_arms
+from ducklake_spark.execution.merge_arms import Arm, Names, resolve_arms
+from ducklake_spark.execution.merge_queries import (
+    ACTION,
+    IN_SOURCE,
+    Joining,
+    condition_tree,
+    joined_rows,
+    message_name,
+    trees_of,
+    value_name,
+)
 from ducklake_spark.execution.merge_ranges import (
     SourceKeys,
     find_keys,
     is_worthwhile,
     measure_keys,
 )
+from ducklake_spark.execution.queries import select_frame
 from ducklake_spark.operations.append import append
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.row_changes import (
@@ -41,6 +51,7 @@ from ducklake_spark.spark.failures import refuse_value, spark_failures
 from ducklake_spark.spark.internal import FILE_ID, POSITION, WRITTEN
 from ducklake_spark.spark.jobs import run_job
 from ducklake_spark.sql import statements as st
+from ducklake_spark.sql.composed import set_ctes, verbatim
 from ducklake_spark.sql.relations import VIRTUAL_COLUMNS
 from ducklake_spark.sql.values import DEFAULT
 
@@ -55,9 +66,6 @@ if TYPE_CHECKING:
     from ducklake_spark.operations.row_changes import Target
 
 _COUNT: Final = (("Count", "BIGINT"),)
-ACTION: Final = "__ducklake_action"
-IN_SOURCE: Final = "__ducklake_in_source"
-
 _numbers = itertools.count(1)
 
 
@@ -92,12 +100,11 @@ def run_merge(con: Connection, s: st.Merge, source: DataFrame | None = None) -> 
         )
         _check_names(names, s)
         arms = resolve_arms(s.clauses, names)
-        condition, keys = _condition(s, names), None
+        keys = None
         if not any(arm.when == "not_matched_by_source" for arm in arms) and is_worthwhile(target):
-            rows, keys = _with_keys(rows, condition, names)
+            rows, keys = _with_keys(rows, condition_tree(s, names), names)
         with _source_views(con, rows, keys) as views:
-            how = _Joining(names, condition, keys, *views)
-            joined = run_query(con, _query(target, s, how, arms), target=target)
+            joined = joined_rows(con, s, Joining(target, names, arms, rows, keys, *views))
         return stage_merge(tx, target, arms, joined)
 
 
@@ -121,17 +128,17 @@ def _source_parts(con: Connection, source: exp.Expr) -> tuple[str, ...]:
 
 
 def _source_rows(con: Connection, s: st.Merge, name: str) -> DataFrame:
-    source = s.source.copy()
-    if not source.alias:
-        source.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
+    source = verbatim(s.source)
+    if not s.source.alias:
+        alias = exp.to_identifier(name, quoted=True)
+        if isinstance(source, exp.Var):
+            source = exp.alias_(source, alias, copy=False)
+        else:
+            source.set("alias", exp.TableAlias(this=alias))
     virtual = [exp.column(each, table=name, quoted=True) for each in sorted(_wanted(s, name))]
-    query = exp.Select(
-        expressions=[exp.Star(), *virtual],
-        from_=exp.From(this=source),
-        with_=s.ctes.copy() if s.ctes else None,
-    )
-    query.meta.update(s.source.meta)
-    return run_query(con, query)
+    query = exp.Select(expressions=[exp.Star(), *virtual], from_=exp.From(this=source))
+    set_ctes(query, s.ctes)
+    return select_frame(con, query)
 
 
 def _wanted(s: st.Merge, name: str) -> set[str]:
@@ -140,25 +147,10 @@ def _wanted(s: st.Merge, name: str) -> set[str]:
         return set()
     return {
         column.name.lower()
-        for tree in _trees(s)
+        for tree in trees_of(s)
         for column in tree.find_all(exp.Column)
         if column.name.lower() in VIRTUAL_COLUMNS and column.table.lower() == name.lower()
     }
-
-
-def _trees(s: st.Merge) -> Iterator[exp.Expr]:
-    if s.on is not None:
-        yield s.on
-    for clause in s.clauses:
-        if clause.condition is not None:
-            yield clause.condition
-        match clause.action:
-            case st.MergeUpdate(assignments):
-                yield from (each.value for each in assignments or ())
-            case st.MergeInsert(values=values):
-                yield from values or ()
-            case st.MergeError(message) if message is not None:
-                yield message
 
 
 def _check_names(names: Names, s: st.Merge) -> None:
@@ -175,20 +167,6 @@ def _check_names(names: Names, s: st.Merge) -> None:
                 f'Cannot merge USING ("{column}"): the source has no such column.',
                 hint=f"it has {', '.join(names.columns)}.",
             )
-
-
-# --- the query ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Joining:
-    """How table and source are joined, and the views that the source and its keys are in."""
-
-    names: Names
-    condition: exp.Expr
-    keys: SourceKeys | None
-    source_view: str
-    keys_view: str
 
 
 @contextmanager
@@ -218,94 +196,6 @@ def _with_keys(
         # It is asked more than once, and must say the same.
         computed = run_job(rows.sparkSession, rows.localCheckpoint)
     return computed, measure_keys(computed, keys, names)
-
-
-def _query(target: Target, s: st.Merge, how: _Joining, arms: Sequence[Arm]) -> exp.Select:
-    names, condition, keys = how.names, how.condition, how.keys
-    query = table_query(target.version, names.target, s.ctes.copy() if s.ctes else None)
-    alias = exp.TableAlias(this=exp.to_identifier(names.source, quoted=True))
-    source = exp.Table(this=exp.to_identifier(how.source_view, quoted=True), alias=alias)
-    kinds = {arm.when for arm in arms}
-    kind = {
-        (False, False): {"kind": "INNER"},
-        (True, False): {"side": "RIGHT"},
-        (False, True): {"side": "LEFT"},
-        (True, True): {"side": "FULL"},
-    }["not_matched" in kinds, "not_matched_by_source" in kinds]
-    if keys is not None and keys.within is not None:
-        condition = exp.And(this=exp.paren(condition, copy=False), expression=keys.within)
-    only = keys.joined(names, how.keys_view) if keys is not None else None
-    join = exp.Join(this=source, on=condition, **kind)
-    query.set("joins", [only, join] if only is not None else [join])
-    query.set("expressions", [*_items(target, names, arms)])
-    return query
-
-
-def _condition(s: st.Merge, names: Names) -> exp.Expr:
-    if s.on is not None:
-        found = qualified(s.on, "matched", names)
-        assert found is not None  # noqa: S101 - only None gives None
-        return found
-    equal = [
-        exp.EQ(this=_quoted(name, names.target), expression=_quoted(name, names.source))
-        for name in s.using
-    ]
-    return exp.and_(*equal)
-
-
-def _items(target: Target, names: Names, arms: Sequence[Arm]) -> Iterator[exp.Expr]:
-    """The number of the clause that a row takes, all values that clauses ask for, identities.
-
-    Spark lets later items use the name of an earlier one, so that a value is computed for the
-    rows of its clause alone: for others it might fail.
-    """
-    choice = exp.Case(
-        ifs=[exp.If(this=_test(arm, names), true=exp.Literal.number(arm.number)) for arm in arms]
-    )
-    yield exp.alias_(choice, ACTION, quoted=True)
-    for arm in arms:
-        trees = {_value_name(arm, i): v for i, v in arm.values.items() if v is not DEFAULT}
-        if arm.message is not None:
-            trees[_message_name(arm)] = arm.message
-        for name, tree in trees.items():
-            chosen = exp.EQ(this=exp.column(ACTION, quoted=True), expression=_number(arm))
-            guarded = exp.Case(ifs=[exp.If(this=chosen, true=exp.paren(tree.copy(), copy=False))])
-            yield exp.alias_(guarded, name, quoted=True)
-    for column in target.table.schema.columns:
-        if any(arm.updates and column.column_id not in arm.values for arm in arms):
-            old = _quoted(column.name, names.target)
-            yield exp.alias_(old, f"_t{column.column_id}", quoted=True)
-    yield from (_quoted(name, names.target) for name in IDENTITY)
-
-
-def _test(arm: Arm, names: Names) -> exp.Expr:
-    """Whether a row of the join is one that the clause is about."""
-    in_target = _quoted(POSITION, names.target).is_(exp.Null()).not_()
-    in_source = _quoted(IN_SOURCE, names.source).is_(exp.Null()).not_()
-    test = {
-        "matched": exp.And(this=in_target, expression=in_source),
-        "not_matched": in_target.not_(),
-        "not_matched_by_source": in_source.not_(),
-    }[arm.when]
-    if arm.condition is None:
-        return test
-    return exp.And(this=exp.paren(test, copy=False), expression=exp.paren(arm.condition))
-
-
-def _quoted(name: str, table: str) -> exp.Column:
-    return exp.column(name, table=table, quoted=True)
-
-
-def _number(arm: Arm) -> exp.Expr:
-    return exp.Literal.number(arm.number)
-
-
-def _value_name(arm: Arm, column_id: int) -> str:
-    return f"_m{arm.number}_{column_id}"
-
-
-def _message_name(arm: Arm) -> str:
-    return f"_e{arm.number}"
 
 
 # --- the change -----------------------------------------------------------------------------------
@@ -361,8 +251,8 @@ def _new_value(arm: Arm, column: Column, taken: DataFrame) -> SparkColumn:
     if given is None and arm.updates:
         return F.col(f"_t{column.column_id}")
     if given is None or given is DEFAULT:
-        return F.expr(default_text(column))
-    name = _value_name(arm, column.column_id)
+        return F.expr(default_text(taken.sparkSession, column))
+    name = value_name(arm, column.column_id)
     return convert(F.col(name), taken.schema[name].dataType, column.type, where=column.name)
 
 
@@ -373,7 +263,7 @@ def _written(arms: Sequence[Arm]) -> SparkColumn:
         if arm.fails:
             text = F.lit(f"Merge error condition {arm.words}")
             if arm.message is not None:
-                told = F.col(_message_name(arm)).cast("string")
+                told = F.col(message_name(arm)).cast("string")
                 text = F.coalesce(F.concat(text, F.lit(": "), told), text)
             failure = refuse_value(text).cast("boolean")
             written = F.when(F.col(ACTION) == arm.number, failure).otherwise(written)

@@ -8,10 +8,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from ducklake_spark.errors import ColumnMismatch, ColumnNotFound, InvalidInput
+from ducklake_spark.errors import ColumnMismatch, ColumnNotFound, InvalidInput, NotSupported
 from ducklake_spark.execution.change_rows import assigned
 from ducklake_spark.model.entities import TableEntry
+from ducklake_spark.model.names import quote_identifier
 from ducklake_spark.sql import statements as st
+from ducklake_spark.sql.composed import verbatim, verbatim_text
+from ducklake_spark.sql.reader import WRITTEN, Written
 from ducklake_spark.sql.relations import VIRTUAL_COLUMNS
 from ducklake_spark.sql.values import DEFAULT, is_default
 
@@ -52,7 +55,7 @@ class Arm:
 
     Attributes:
         number: its place among the clauses.
-        condition: a tree whose columns are qualified.
+        condition: what stands for it in a query, its columns qualified; so are the values.
         values: for an UPDATE what the columns are set to, for an INSERT what is given for them, by
             column id: a tree or `DEFAULT`. All others keep their value, or take their default.
         message: of an ERROR.
@@ -204,57 +207,92 @@ def _unqualified(assignments: tuple[st.Assignment, ...], names: Names) -> tuple[
 
 
 def qualified(tree: exp.Expr | None, when: str, names: Names) -> exp.Expr | None:
+    """What stands for a tree in a query of ours, with its columns as in `qualified_tree`."""
+    if tree is None or WRITTEN not in tree.meta:
+        return qualified_tree(tree, when, names)
+    edits = [edit for column in _own_columns(tree) if (edit := _edit(column, when, names))]
+    if not edits:
+        return verbatim(tree)
+    written: Written = tree.meta[WRITTEN]
+    text, end = "", written.start
+    for start, kept, prefix in sorted(edits):
+        text += written.sql[end:start] + prefix
+        end = kept
+    return verbatim_text(text + written.sql[end : written.end], tree.meta)
+
+
+def qualified_tree(tree: exp.Expr | None, when: str, names: Names) -> exp.Expr | None:
     """The tree with the table before each column that only one table can mean here.
 
     In a clause about rows that only one of the tables has, names are that one's alone. Names
-    inside of subqueries are left to Spark.
+    inside of subqueries are left to who reads them.
     """
     if tree is None:
         return None
     root = exp.Paren(this=tree.copy())
-    for column in list(root.find_all(exp.Column)):
-        _shorten(column, names)
-        if column.find_ancestor(exp.Select) is None:
-            _qualify(column, when, names)
+    for column in _own_columns(root):
+        shortened = _shortened(column, names)
+        owner = _owner([part.name.lower() for part in shortened], when, names)
+        parts = [part.copy() for part in shortened]
+        if owner is not None:
+            parts.insert(0, exp.to_identifier(owner, quoted=True))
+        new = exp.Column(**dict(zip(("this", "table", "db", "catalog"), reversed(parts))))  # noqa: B905
+        column.replace(new)
     found: exp.Expr = root.this
     return found
 
 
-def _shorten(column: exp.Column, names: Names) -> None:
-    """``lake.schema.s.a`` and ``schema.s.a`` become ``s.a``."""
-    qualifier = tuple(part.name.lower() for part in column.parts[:-1])
+def _own_columns(tree: exp.Expr) -> list[exp.Column]:
+    return [each for each in tree.find_all(exp.Column) if each.find_ancestor(exp.Select) is None]
+
+
+def _edit(column: exp.Column, when: str, names: Names) -> tuple[int, int, str] | None:
+    """What changes in the text: from where to where something goes, and what comes in its place."""
+    shortened = _shortened(column, names)
+    owner = _owner([part.name.lower() for part in shortened], when, names)
+    if owner is None and len(shortened) == len(column.parts):
+        return None
+    start, kept = (part.meta.get("start") for part in (column.parts[0], shortened[0]))
+    if start is None or kept is None:
+        raise NotSupported(
+            f"The name {column.sql(dialect='duckdb')} cannot be read in a clause of MERGE.",
+            hint="write the name of its table before it.",
+        )
+    return start, kept, "" if owner is None else f"{quote_identifier(owner)}."
+
+
+def _shortened(column: exp.Column, names: Names) -> list[exp.Expr]:
+    """``lake.schema.s.a`` and ``schema.s.a`` are ``s.a``."""
+    parts: list[exp.Expr] = list(column.parts)
+    qualifier = tuple(part.name.lower() for part in parts[:-1])
     whole = tuple(part.lower() for part in names.source_parts)
-    if len(qualifier) > 1 and whole[-len(qualifier) :] == qualifier:
-        column.set("db", None)
-        column.set("catalog", None)
+    is_whole = len(qualifier) > 1 and whole[-len(qualifier) :] == qualifier
+    return parts[-2:] if is_whole else parts
 
 
-def _qualify(column: exp.Column, when: str, names: Names) -> None:
-    parts = [part.name.lower() for part in column.parts]
+def _owner(parts: list[str], when: str, names: Names) -> str | None:
+    """The table that has to be written before a name; None if the name can stay as it is."""
     own = {name.lower() for name in names.table.schema.names} | VIRTUAL_COLUMNS
     others = {name.lower() for name in names.columns}
     absent = {"not_matched": names.target, "not_matched_by_source": names.source}.get(when)
     if len(parts) > 1 and parts[0] in (names.target.lower(), names.source.lower()):
         if absent is not None and parts[0] == absent.lower():
-            raise _missing(column, when)
-        return
+            raise _missing(parts, when)
+        return None
     if when == "not_matched":
         found = names.source if parts[0] in others else None
-    elif when == "not_matched_by_source" or (parts[0] in names.joined):
+    elif when == "not_matched_by_source" or parts[0] in names.joined:
         found = names.target if parts[0] in own else None
     else:
-        return
-    if found is not None:
-        free = next(key for key in ("table", "db", "catalog") if not column.args.get(key))
-        column.set(free, exp.to_identifier(found, quoted=True))
-    elif len(parts) == 1:
-        raise _missing(column, when)
+        return None
+    if found is None and len(parts) == 1:
+        raise _missing(parts, when)
+    return found
 
 
-def _missing(column: exp.Column, when: str) -> ColumnNotFound:
-    text = ".".join(part.name for part in column.parts)
+def _missing(parts: list[str], when: str) -> ColumnNotFound:
     side = "source" if when == "not_matched" else "target"
     return ColumnNotFound(
-        f'Referenced column "{text}" not found in {_WORDS[when]}: only columns of the {side} have '
-        "a value there."
+        f'Referenced column "{".".join(parts)}" not found in {_WORDS[when]}: only columns of the '
+        f"{side} have a value there."
     )

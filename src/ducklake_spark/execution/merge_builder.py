@@ -13,6 +13,7 @@ from ducklake_spark.execution.merge import MergeResult, run_merge
 from ducklake_spark.model.names import split_name
 from ducklake_spark.spark.session import prepare_session
 from ducklake_spark.sql import statements as st
+from ducklake_spark.sql.composed import verbatim
 from ducklake_spark.sql.parse import parse_expression, parse_query
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def start_merge(
 def _source_tree(text: str, alias: exp.TableAlias) -> exp.Expr:
     """A query, or else the name of a table."""
     if any(mark in text.strip() for mark in (" ", "\n", "(")) and not text.strip().startswith('"'):
-        return exp.Subquery(this=parse_query(text), alias=alias)
+        return exp.Subquery(this=verbatim(parse_query(text)), alias=alias)
     names = [exp.to_identifier(part, quoted=True) for part in reversed(split_name(text))]
     keys = ("this", "db", "catalog")
     return exp.Table(**dict(zip(keys, names, strict=False)), alias=alias)

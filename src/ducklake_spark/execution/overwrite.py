@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import Column as SparkColumn
@@ -10,9 +11,9 @@ from pyspark.sql import functions as F
 from sqlglot import exp
 
 from ducklake_spark.errors import InvalidInput
-from ducklake_spark.execution.bind import run_query
 from ducklake_spark.execution.change_rows import changing, condition_rows
 from ducklake_spark.execution.defaults import default_text
+from ducklake_spark.execution.queries import select_frame
 from ducklake_spark.model.promotion import PROMOTIONS
 from ducklake_spark.model.types import ScalarType
 from ducklake_spark.operations import alter
@@ -28,6 +29,7 @@ from ducklake_spark.spark.align import align_by_name
 from ducklake_spark.spark.failures import refuse_value, spark_failures
 from ducklake_spark.spark.session import prepare_session
 from ducklake_spark.spark.tags import type_of_field
+from ducklake_spark.sql.composed import verbatim
 from ducklake_spark.sql.parse import parse_expression
 
 if TYPE_CHECKING:
@@ -85,7 +87,8 @@ def overwrite_frame(
 def _aligned(df: DataFrame, table: TableEntry) -> DataFrame:
     prepare_session(df.sparkSession)
     with spark_failures(f'write to table "{table.name}"'):
-        return align_by_name(df, table.schema, default_text, table=table.name)
+        default = partial(default_text, df.sparkSession)
+        return align_by_name(df, table.schema, default, table=table.name)
 
 
 def _checked(
@@ -116,8 +119,9 @@ def _marked(con: Connection, rows: DataFrame, table: TableEntry, condition: exp.
     try:
         alias = exp.TableAlias(this=exp.to_identifier(table.name, quoted=True))
         source = exp.Table(this=exp.to_identifier(view, quoted=True), alias=alias)
-        items = [exp.Star(), exp.alias_(exp.paren(condition), FITS, quoted=True)]
-        return run_query(con, exp.Select(expressions=items, from_=exp.From(this=source)))
+        fits = exp.alias_(exp.paren(verbatim(condition)), FITS, quoted=True)
+        query = exp.Select(expressions=[exp.Star(), fits], from_=exp.From(this=source))
+        return select_frame(con, query)
     finally:
         con.spark.catalog.dropTempView(view)
 

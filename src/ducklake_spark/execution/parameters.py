@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.execution.settings import current_setting
+from ducklake_spark.sql.composed import PARAMS
 from ducklake_spark.sql.dialect import DuckLake
 from ducklake_spark.sql.reader import WRITTEN
 from ducklake_spark.sql.trees import replace_each
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 Node = TypeVar("Node")
 Params = Sequence[Any] | Mapping[str, Any]
 
-PARAMS: Final = "params"  # the key of a query's meta that holds the values of its parameters
 _SESSION_FUNCTIONS = ("current_setting", "current_database", "current_schema", "current_catalog")
 
 
@@ -83,7 +83,7 @@ def _bound(con: Connection, node: Any, params: Any, used: set[str]) -> Any:
         used.update(mark.name for mark in node.find_all(exp.Placeholder))
         bound = _bind_session(con, bind_variables(node, con.variables, params))
         if WRITTEN in node.meta:
-            bound.meta.update({WRITTEN: node.meta[WRITTEN], PARAMS: params})
+            bound.meta.update({**node.meta, PARAMS: params})
         return bound
     if isinstance(node, tuple):
         return tuple(_bound(con, item, params, used) for item in node)

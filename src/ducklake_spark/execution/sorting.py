@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as F
 from sqlglot import exp
 
-from ducklake_spark.errors import InvalidInput, NotSupported
-from ducklake_spark.execution.bind import expression_text
+from ducklake_spark.errors import ColumnNotFound, InvalidInput, NotSupported
+from ducklake_spark.execution.bound_expressions import expression_text
+from ducklake_spark.execution.bound_queries import mirror_of
 from ducklake_spark.model.entities import SortKey, TableEntry
 from ducklake_spark.model.schema import Schema
 from ducklake_spark.operations.write_layout import CLUSTER_DIALECT, format_cluster
-from ducklake_spark.spark.failures import spark_failures
-from ducklake_spark.spark.local import local_frame
 from ducklake_spark.sql import statements as st
-from ducklake_spark.sql.parse import parse_expression
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -68,13 +65,13 @@ def sort_text(con: Connection, lake: Lake, table: TableEntry, key: SortKey) -> s
 
     None when the table lacks a column of it, as it may have done in the past.
     """
-    tree = parse_expression(key.expression)
-    known = {column.name.lower() for column in table.schema.columns}
-    if any(column.name.lower() not in known for column in tree.find_all(exp.Column)):
-        return None
     with con.reading(lake) as tx:
         schema_name = tx.local.schema(table.schema_id).name
-    return expression_text(con, tree, (lake, schema_name))
+    columns = table.schema.columns
+    try:
+        return expression_text(con, mirror_of(con), key.expression, columns, (lake, schema_name))
+    except ColumnNotFound:
+        return None
 
 
 def _check_columns(table: str, schema: Schema, keys: Sequence[st.SortKey]) -> None:
@@ -111,10 +108,7 @@ def _check_key(
         )
     if tree.find(exp.Column) is None:
         raise InvalidInput(f"Cannot sort by {key.text}: it is the same for all rows.")
-    text = expression_text(con, tree, (lake, schema_name))
-    with spark_failures(f"sort by {key.text}"):
-        frame = local_frame(con.spark, schema.columns, [])
-        frame.orderBy(F.expr(text)).schema  # noqa: B018 - Spark analyses it, and may refuse
+    expression_text(con, mirror_of(con), key.text, schema.columns, (lake, schema_name))
 
 
 def _cluster_columns(tree: exp.Expr) -> list[str]:

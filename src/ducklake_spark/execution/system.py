@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from sqlglot import exp
-
 from ducklake_spark.errors import DuckLakeError, SchemaNotFound, TableNotFound
 from ducklake_spark.execution.secrets import list_secrets
 from ducklake_spark.execution.settings import list_settings
@@ -80,11 +78,10 @@ def seen_lakes(con: Connection) -> list[SeenLake]:
 def _view_columns(
     con: Connection, lake: Lake, schema: str, view: ViewEntry
 ) -> list[tuple[str, DataType]]:
-    from ducklake_spark.execution.bind import run_query
+    from ducklake_spark.execution.bound_queries import view_frame
 
-    table = exp.table_(view.name, db=schema, catalog=lake.name, quoted=True)
     try:
-        frame = run_query(con, exp.select("*").from_(table))
+        frame = view_frame(con, (lake.name, schema, view.name))
         return [(field.name, type_of_field(field)) for field in frame.schema.fields]
     except DuckLakeError:  # a view whose tables are gone has no columns to show
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ducklake_spark.errors import AlreadyExists, DuckLakeError, InvalidInput, NotSupported
-from ducklake_spark.execution.bound_queries import query_frame
+from ducklake_spark.execution.queries import query_frame
 from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.spark.failures import spark_failures

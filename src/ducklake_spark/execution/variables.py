@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlglot import exp
-
 from ducklake_spark.errors import FunctionNotFound
-from ducklake_spark.execution.compute import MapValue, compute, compute_all
+from ducklake_spark.execution.compute import compute_all, compute_typed
 from ducklake_spark.execution.parameters import bind_parameters
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.sql import statements as st
-from ducklake_spark.sql.literals import is_constant
-from ducklake_spark.sql.variables import value_tree
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -22,19 +18,8 @@ _NOTHING = RowSet(())
 
 def set_variable(con: Connection, s: st.SetVariable) -> RowSet:
     """Remember a value under a name, for getvariable()."""
-    value: Any = s.expression
-    if not (is_constant(value) and value.find(exp.ToMap)):
-        value = compute(con, value)
-    con.variables[s.name.lower()] = _map_tree(value) if isinstance(value, MapValue) else value
+    con.variables[s.name.lower()] = compute_typed(con, s.expression)
     return _NOTHING
-
-
-def _map_tree(value: MapValue) -> exp.Expr:
-    """A map as an expression: as a Python value it would be taken for a struct."""
-    entries = [
-        exp.PropertyEQ(this=value_tree(k), expression=value_tree(v)) for k, v in value.items()
-    ]
-    return exp.ToMap(this=exp.Struct(expressions=entries))
 
 
 def prepare(con: Connection, s: st.Prepare) -> RowSet:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from ducklake_spark.binder.formatting import format_query
+from ducklake_spark.binder.trees import Tree
 from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import InvalidInput, NotSupported, TableNotFound
-from ducklake_spark.execution.bind import CATALOG_PLACEHOLDER, Context
-from ducklake_spark.execution.bound_queries import query_frame
+from ducklake_spark.execution.contexts import CATALOG_PLACEHOLDER, Context
+from ducklake_spark.execution.queries import query_frame
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import (
     MacroImplementation,
@@ -24,7 +28,8 @@ from ducklake_spark.operations import views
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.sql import statements as st
 from ducklake_spark.sql.literals import is_constant, literal_value
-from ducklake_spark.sql.render import is_spark
+from ducklake_spark.sql.reader import WRITTEN
+from ducklake_spark.sql.sources import is_spark
 
 if TYPE_CHECKING:
     from ducklake_spark.connection import Connection
@@ -60,20 +65,34 @@ def create_view(con: Connection, s: st.CreateView) -> RowSet:
     return _NOTHING
 
 
-def stored_text(query: exp.Expr, lake: Lake, *, has_schema: bool) -> str:
+def stored_text(
+    query: exp.Expr, lake: Lake, *, has_schema: bool, is_only_catalog: bool = False
+) -> str:
     """DuckDB's text, in which the lake's own name is a placeholder: it may be attached as other.
 
-    `has_schema` says that the lake has a schema of its own name: ``x.t`` then means that.
+    Args:
+        query: of a view.
+        lake: that the view is in.
+        has_schema: whether the lake has a schema of its own name: ``x.t`` then means that.
+        is_only_catalog: whether every catalog that is named is to be the lake.
     """
     if is_spark(query):
         _check_same_meaning(query)
-    copy = query.copy()
-    for table in copy.find_all(exp.Table):
-        part = "catalog" if table.catalog or has_schema else "db"
-        if table.text(part).lower() == lake.name.lower():
-            table.set(part, exp.to_identifier(_MARK, quoted=False))
-    text = copy.sql(dialect="duckdb")
-    return re.sub(rf'"?{_MARK}"?', CATALOG_PLACEHOLDER, text)
+        text = query.sql(dialect="duckdb")
+    else:
+        text = query.meta[WRITTEN].text
+    own = None if is_only_catalog else lake.name.lower()
+    named = format_query(text, partial(_put_placeholder, own, has_schema))
+    return re.sub(rf'"?{_MARK}"?', CATALOG_PLACEHOLDER, named)
+
+
+def _put_placeholder(own: str | None, has_schema: bool, tables: Iterable[Tree]) -> None:
+    for table in tables:
+        has_catalog = bool(table.get("catalog_name")) or has_schema or own is None
+        part = "catalog_name" if has_catalog else "schema_name"
+        name = str(table.get(part) or "").lower()
+        if name and own in (None, name):
+            table[part] = _MARK
 
 
 # What reads the same in both dialects and gives the same.

@@ -13,8 +13,9 @@ from ducklake_spark.bridge.row_commands import RowCommand
 from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.errors import InvalidInput
 from ducklake_spark.execution.change_rows import stage_update
-from ducklake_spark.execution.merge import ACTION, IN_SOURCE, stage_merge
+from ducklake_spark.execution.merge import stage_merge
 from ducklake_spark.execution.merge_arms import Arm
+from ducklake_spark.execution.merge_queries import ACTION, IN_SOURCE
 from ducklake_spark.execution.merge_ranges import (
     Keys,
     has_range,

@@ -45,22 +45,22 @@ def _wanted(spark: SparkSession, field: StructField) -> WantedColumn:
     return WantedColumn(column, told.get("comment"))
 
 
-def shown_columns(table: TableEntry) -> StructType | None:
+def shown_columns(spark: SparkSession, table: TableEntry) -> StructType | None:
     """The columns with their rules and comments; None if they have none of these."""
     plain = all(c.nulls_allowed and c.default is None for c in table.schema.columns)
     if plain and not table.column_comments:
         return None
-    return StructType([_shown(c, table) for c in table.schema.columns])
+    return StructType([_shown(spark, c, table) for c in table.schema.columns])
 
 
-def _shown(column: Column, table: TableEntry) -> StructField:
+def _shown(spark: SparkSession, column: Column, table: TableEntry) -> StructField:
     metadata: dict[str, Any] = {}
     carrier = carrier_type(column.type)
     if from_spark_type(carrier) != column.type:
         metadata[TYPE_TAG] = format_sql_type(column.type)
     if (comment := table.column_comments.get(column.column_id)) is not None:
         metadata["comment"] = comment
-    if (default := shown_default(column)) is not None:
+    if (default := shown_default(spark, column)) is not None:
         # Spark wants both; the second is for files that it reads itself.
         metadata |= {_CURRENT: default, _EXISTS: "NULL"}
     return StructField(column.name, carrier, column.nulls_allowed, metadata)

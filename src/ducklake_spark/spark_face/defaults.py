@@ -12,13 +12,14 @@ from pyspark.sql.types import DataType as SparkType
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from ducklake_spark.errors import InvalidInput, NotSupported
+from ducklake_spark.errors import DuckLakeError, InvalidInput, NotSupported
 from ducklake_spark.execution.defaults import default_text
 from ducklake_spark.model.literals import format_text
 from ducklake_spark.model.schema import Column, Default
 from ducklake_spark.model.types import DataType, DecimalType, ScalarType
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.sql import statements as st
+from ducklake_spark.sql.carriers import format_spark_type
 from ducklake_spark.sql.parse import parse
 
 _CONSTANT: Final = (
@@ -33,6 +34,16 @@ _MOMENTS: Final = {
     "current_date": "current_date",
     "curdate": "current_date",
     "uuid": "uuid()",
+}
+# What Spark is shown of these: it is kept for longer than a statement lasts.
+_SHOWN: Final = {
+    "now()": "current_timestamp()",
+    "get_current_timestamp()": "current_timestamp()",
+    "current_timestamp": "current_timestamp()",
+    "current_date": "current_date()",
+    "today()": "current_date()",
+    "uuid()": "uuid()",
+    "gen_random_uuid()": "uuid()",
 }
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
@@ -105,7 +116,7 @@ def _literal(text: str) -> Default | None:
     raise InvalidInput(f"Cannot use the default {text}.")
 
 
-def shown_default(column: Column) -> str | None:
+def shown_default(spark: SparkSession, column: Column) -> str | None:
     """Spark's SQL for a default; None for none.
 
     Where the default is in a dialect that is not known, whoever asks for it gets an error: Spark
@@ -113,7 +124,10 @@ def shown_default(column: Column) -> str | None:
     """
     if column.default is None:
         return None
+    moment = _SHOWN.get(column.default.text.lower()) if column.default.kind != "literal" else None
+    if moment is not None:
+        return f"CAST({moment} AS {format_spark_type(column.type)})"
     try:
-        return default_text(column)
-    except NotSupported as error:
+        return default_text(spark, column)
+    except DuckLakeError as error:
         return f"raise_error({json.dumps(error.message)})"

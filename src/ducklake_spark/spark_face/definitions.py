@@ -184,7 +184,7 @@ def _staged_table(lake: Named, staged: Staged, table: TableEntry, version: Table
         answer,
         local_frame(lake.spark, table.schema.columns, []),
         shown_properties(version),
-        columns=shown_columns(table),
+        columns=shown_columns(lake.spark, table),
         partitions=shown_partitions(table),
     )
 

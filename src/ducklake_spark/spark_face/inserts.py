@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -264,7 +265,7 @@ def _fitted(
 
 def _aligned(rows: DataFrame, table: TableEntry, *, by_name: bool) -> DataFrame:
     prepare_session(rows.sparkSession)
-    columns = table.schema.columns
+    columns, default = table.schema.columns, partial(default_text, rows.sparkSession)
     with spark_failures(f'write to table "{table.name}"'):
         fields = rows.schema.fields
         targets = [table.schema.find(f.name) for f in fields] if by_name else columns
@@ -274,8 +275,8 @@ def _aligned(rows: DataFrame, table: TableEntry, *, by_name: bool) -> DataFrame:
             [(column, field.dataType) for column, field in pairs if column is not None],
         )
         if by_name:
-            return align_by_name(rows, table.schema, default_text, table=table.name)
-        return align_by_position(rows, table.schema, columns, default_text, table=table.name)
+            return align_by_name(rows, table.schema, default, table=table.name)
+        return align_by_position(rows, table.schema, columns, default, table=table.name)
 
 
 def check_types(spark: SparkSession, given: Sequence[tuple[Column, T.DataType]]) -> None:

@@ -153,7 +153,7 @@ def table_of(lake: Named, place: Place, version: TableVersion, frame: DataFrame)
         answer,
         frame,
         shown_properties(version),
-        columns=shown_columns(version.table),
+        columns=shown_columns(lake.spark, version.table),
         partitions=shown_partitions(version.table),
         totals=True,
     )

@@ -147,6 +147,7 @@ def _with(reader: Reader) -> st.Statement:
     ctes = reader.parser._parse_with()
     change = _CHANGES.get(reader.word)
     if isinstance(ctes, exp.With) and change:
+        reader.noted(ctes, start)
         reader.advance()
         return change(reader, ctes)
     reader.back_to(start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass
 from typing import NoReturn
 
 from sqlglot import exp
@@ -14,16 +14,34 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from ducklake_spark.errors import SqlSyntaxError
 from ducklake_spark.model.types import DataType, parse_sql_type
-from ducklake_spark.sql.column_names import note_names
 
 _QUERY_STARTS = frozenset(
     {"SELECT", "FROM", "WITH", "VALUES", "(", "TABLE", "PIVOT", "UNPIVOT", "PIVOT_WIDER"}
 )
 SPARK_DIALECT = "spark_dialect"  # the key of a tree's meta that says that it is Spark's
-WRITTEN = "written"  # the key of a query's meta that holds its text in DuckDB's dialect
+CTES = "ctes"  # the key of a query's meta that holds the `Written` of CTEs that stood before
+WRITTEN = "written"  # the key of a tree's meta that holds its `Written` in DuckDB's dialect
 _CLOSING = {"(": ")", "[": "]", "<": ">"}
-_VISIBLE = re.compile(r"\S")
 _TWO_WORD_TYPES = {"DOUBLE PRECISION": "DOUBLE", "CHARACTER VARYING": "VARCHAR"}
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A part of a text, which means what DuckDB reads in it."""
+
+    sql: str
+    start: int
+    end: int
+
+    @classmethod
+    def whole(cls, text: str) -> Written:
+        """All of a text."""
+        return cls(text, 0, len(text))
+
+    @property
+    def text(self) -> str:
+        """The part."""
+        return self.sql[self.start : self.end]
 
 
 class Reader:
@@ -181,8 +199,9 @@ class Reader:
 
     def expression(self) -> exp.Expr:
         """Any scalar expression."""
+        start = self.mark()
         tree = self._required(self.parser._parse_assignment(), "expected an expression")
-        return self.marked(tree)
+        return self.noted(tree, start)
 
     def operand(self) -> exp.Expr:
         """An expression without AND, OR, NOT or IS at its top: what DEFAULT takes."""
@@ -199,24 +218,26 @@ class Reader:
         tree = self.parser._parse_statement() if self.at_query else None
         if not isinstance(tree, (exp.Query, exp.Values, exp.Pivot)):
             self.fail("expected a query")
-        if self.is_spark:
-            return self.marked(tree)
-        tokens = self.parser._tokens[start : self.mark()]
-        note_names(tree, tokens, self.sql)
-        tree.meta[WRITTEN] = written(self.sql, tokens)
-        return tree
+        return self.noted(tree, start)
 
-    def rest(self) -> str:
-        """The text of all that is left, which is read now; see `written`."""
-        tokens = self.parser._tokens[self.mark() :]
+    def rest(self) -> Written:
+        """All that is left, which is read now."""
+        start = self.mark()
         while not self.at_end:
             self.advance()
-        return written(self.sql, tokens)
+        return self.since(start)
 
-    def marked(self, tree: exp.Expr) -> exp.Expr:
-        """Note that a tree has Spark's meaning already and must not be rewritten."""
+    def since(self, start: int) -> Written:
+        """What was read since a marked place."""
+        first = self.parser._tokens[start]
+        return Written(self.sql, first.start, self.parser._prev.end + 1)
+
+    def noted(self, tree: exp.Expr, start: int) -> exp.Expr:
+        """The tree of what was read since a marked place, with the text that says what it means."""
         if self.is_spark:
             tree.meta[SPARK_DIALECT] = True
+        else:
+            tree.meta[WRITTEN] = self.since(start)
         return tree
 
     def _required(self, tree: exp.Expr | None, reason: str) -> exp.Expr:
@@ -276,14 +297,7 @@ class Reader:
 
     def text_since(self, index: int) -> str:
         """The text as typed from a marked place up to here."""
-        first = self.parser._tokens[index]
-        return self.sql[first.start : self.parser._prev.end + 1]
-
-
-def written(sql: str, tokens: list[Token]) -> str:
-    """The part of a text that tokens stand for, at the place where it stands in the text."""
-    start, end = tokens[0].start, tokens[-1].end + 1
-    return _VISIBLE.sub(" ", sql[:start]) + sql[start:end]
+        return self.since(index).text
 
 
 def syntax_error(sql: str, token: Token | None, reason: str) -> SqlSyntaxError:

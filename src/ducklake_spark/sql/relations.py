@@ -8,8 +8,6 @@ from typing import Final, Literal, Protocol
 
 from sqlglot import exp
 
-from ducklake_spark.model.types import DataType
-
 VIRTUAL_COLUMNS: Final = frozenset(
     {"rowid", "snapshot_id", "filename", "file_row_number", "file_index"}
 )
@@ -42,9 +40,6 @@ class TableFunctionCall:
     """A function in FROM. Constants are Python values, other arguments trees.
 
     `virtual_columns` are as those of a `TableReference`: most functions have none.
-
-    ``FROM (DESCRIBE t)`` is the function ``describe`` whose argument is the statement's text;
-    ``SHOW`` and ``SUMMARIZE`` likewise.
     """
 
     parts: tuple[str, ...]
@@ -56,30 +51,19 @@ class TableFunctionCall:
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation that Spark knows by `name`.
-
-    `hidden` are the columns that ``*`` must not show; `columns` are the shown ones in order, needed
-    where ``* REPLACE``, ``* RENAME`` or ``COLUMNS`` is applied to the relation; `types` are theirs,
-    and let functions that DuckDB overloads (``len``, ``||``, ``IN``) be told apart.
-    """
+    """A relation that Spark knows by `name`; `hidden` are columns that ``*`` must not show."""
 
     name: str
     hidden: frozenset[str] = frozenset()
-    columns: tuple[str, ...] | None = None
-    types: tuple[DataType, ...] | None = None
 
 
 class Resolver(Protocol):
-    """Finds the Spark relation for what a query names.
+    """Finds the Spark relation for what a query names."""
 
-    A plain name as the answer to a `TableReference` means that all of its `virtual_columns` are in
-    the relation and hidden; a `Relation` says which really are.
-    """
-
-    def table(self, reference: TableReference) -> str | Relation:
+    def table(self, reference: TableReference) -> Relation:
         """The relation of a table or view."""
         ...
 
-    def table_function(self, call: TableFunctionCall) -> str | Relation:
+    def table_function(self, call: TableFunctionCall) -> Relation:
         """The relation that a table function gives."""
         ...

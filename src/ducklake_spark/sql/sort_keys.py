@@ -1,12 +1,12 @@
-"""Sort keys: expressions over the columns of a table, kept as DuckDB's text. Pure."""
+"""Sort keys: expressions over the columns of a table, kept as DuckDB's text."""
 
 from __future__ import annotations
 
-from sqlglot import exp
+from collections.abc import Iterable
+from functools import partial
 
-from ducklake_spark.errors import NotSupported
-from ducklake_spark.model.names import quote_if_needed
-from ducklake_spark.sql.duckdb_text import DuckDBText
+from ducklake_spark.binder.formatting import columns_of, format_expression
+from ducklake_spark.binder.trees import Tree
 
 
 def columns_of_key(text: str) -> set[str]:
@@ -15,7 +15,7 @@ def columns_of_key(text: str) -> set[str]:
     >>> sorted(columns_of_key("(b + A)"))
     ['a', 'b']
     """
-    return {column.name.lower() for column in _parse(text).find_all(exp.Column)}
+    return {path[-1].lower() for path in columns_of(text)}
 
 
 def rename_in_key(text: str, old: str, new: str) -> str:
@@ -24,16 +24,11 @@ def rename_in_key(text: str, old: str, new: str) -> str:
     >>> rename_in_key("(b + a)", "A", "new name")
     '(b + "new name")'
     """
-    tree = _parse(text)
-    for column in tree.find_all(exp.Column):
-        if column.name.lower() == old.lower() and not column.table:
-            quoted = quote_if_needed(new) != new
-            column.set("this", exp.to_identifier(new, quoted=quoted))
-    return tree.sql(dialect=DuckDBText)
+    return format_expression(text, partial(_rename, old, new))
 
 
-def _parse(text: str) -> exp.Expr:
-    tree = DuckDBText().parse_into(exp.Condition, text)[0]
-    if tree is None:
-        raise NotSupported(f"Cannot read the sort key {text}.")
-    return tree
+def _rename(old: str, new: str, columns: Iterable[Tree]) -> None:
+    for column in columns:
+        path = column["column_names"]
+        if len(path) == 1 and path[0].lower() == old.lower():
+            column["column_names"] = [new]

@@ -1,4 +1,4 @@
-"""Replacing the tables of a query by Spark relations, scope by scope."""
+"""Replacing the tables of a query in Spark's dialect by Spark relations, scope by scope."""
 
 from __future__ import annotations
 
@@ -17,28 +17,39 @@ from ducklake_spark.sql.relations import (
     TableFunctionCall,
     TableReference,
 )
-from ducklake_spark.sql.stars import expand_stars
+from ducklake_spark.sql.stars import RELATION, hide_virtual_columns
 
-# Table functions that are rewritten into Spark SQL and never reach the resolver.
-_REWRITTEN = (exp.GenerateSeries, exp.Unnest, exp.Explode)
-# Table functions of Spark itself, for texts in its dialect.
+_GENERATORS = (exp.GenerateSeries, exp.Unnest, exp.Explode)
+# Table functions of Spark itself.
 _SPARK_FUNCTIONS = frozenset(
     {
         *("explode", "explode_outer", "inline", "inline_outer", "json_tuple", "posexplode"),
         *("posexplode_outer", "range", "sql_keywords", "stack", "collations"),
     }
 )
-RELATION = "relation"  # the key of a table's meta that holds its `Relation`
 
 
-def replace_sources(tree: exp.Expr, resolve: Resolver) -> exp.Expr:
+def spark_text(tree: exp.Expr, resolve: Resolver) -> str:
+    """The text of a query with all its tables replaced. Runs on the driver.
+
+    Every table and table function is looked up with `resolve`; `tree` itself is not changed.
+    """
+    root = exp.Paren(this=tree.copy())
+    return str(_replace_sources(root, resolve).this.sql(dialect="spark", identify=True))
+
+
+def plain_text(expression: exp.Expr) -> str:
+    """The text of an expression of Spark's dialect that reads no table."""
+    return str(expression.sql(dialect="spark", identify=True))
+
+
+def _replace_sources(tree: exp.Expr, resolve: Resolver) -> exp.Expr:
     """Point every table and table function of `tree` at a Spark relation, in place.
 
     Names of CTEs are left alone, in the scope where they hold. Column names lose the schema and
     lake of their table, and ``*`` hides the virtual columns that were added.
     """
-    spark = is_spark(tree)
-    tables = [t for t in _tables(tree, frozenset()) if not (spark and _is_spark_function(t))]
+    tables = [t for t in _tables(tree, frozenset()) if not _is_spark_function(t)]
     named = [(table, _parts(table)) for table in tables]
     aliases = [table.alias or _free_alias(table, parts) for table, parts in named]
     for (table, parts), alias in zip(named, aliases, strict=True):
@@ -46,7 +57,7 @@ def replace_sources(tree: exp.Expr, resolve: Resolver) -> exp.Expr:
     lowered = [tuple(part.lower() for part in parts) for _, parts in named]
     _strip_qualifiers(tree, list(zip(lowered, aliases, strict=True)))
     for select in list(tree.find_all(exp.Select)):
-        expand_stars(select)
+        hide_virtual_columns(select)
     return tree
 
 
@@ -56,6 +67,8 @@ def is_spark(tree: exp.Expr) -> bool:
 
 
 def _is_spark_function(table: exp.Table) -> bool:
+    if isinstance(table.this, _GENERATORS):
+        return True
     is_call = isinstance(table.this, exp.Func) and not table.args.get("db")
     return is_call and _function_name(table.this).lower() in _SPARK_FUNCTIONS
 
@@ -68,7 +81,7 @@ def _tables(node: exp.Expr, ctes: frozenset[str]) -> Iterator[exp.Table]:
             own = frozenset({cte.alias.lower()})
             yield from _tables(cte.this, ctes | own if with_.args.get("recursive") else ctes)
             ctes |= own
-    if isinstance(node, exp.Table) and not _is_cte(node, ctes) and not _is_rewritten(node):
+    if isinstance(node, exp.Table) and not _is_cte(node, ctes):
         yield node
     for key, child in node.args.items():
         if key == "with_":
@@ -80,10 +93,6 @@ def _tables(node: exp.Expr, ctes: frozenset[str]) -> Iterator[exp.Table]:
 
 def _is_cte(table: exp.Table, ctes: frozenset[str]) -> bool:
     return not table.args.get("db") and table.name.lower() in ctes
-
-
-def _is_rewritten(table: exp.Table) -> bool:
-    return isinstance(table.this, _REWRITTEN)
 
 
 def _parts(table: exp.Table) -> tuple[str, ...]:
@@ -127,10 +136,8 @@ def _resolve(table: exp.Table, parts: tuple[str, ...], alias: str, resolve: Reso
     if isinstance(table.this, exp.Func):
         arguments, named = _arguments(table.this)
         call = TableFunctionCall(parts, arguments, named, shown, mentioned)
-        answer = resolve.table_function(call)
-        return answer if isinstance(answer, Relation) else Relation(answer)
-    answer = resolve.table(TableReference(parts, _at(table), mentioned, shown))
-    return answer if isinstance(answer, Relation) else Relation(answer, hidden=mentioned)
+        return resolve.table_function(call)
+    return resolve.table(TableReference(parts, _at(table), mentioned, shown))
 
 
 def _arguments(call: exp.Func) -> tuple[tuple[object, ...], dict[str, object]]:

@@ -35,7 +35,7 @@ class Delete:
 
     table: Parts
     alias: str | None = None
-    using: tuple[exp.Expr, ...] = ()
+    using: exp.Expr | None = None
     where: exp.Expr | None = None
     ctes: exp.With | None = None
 
@@ -55,7 +55,7 @@ class Update:
     table: Parts
     assignments: tuple[Assignment, ...]
     alias: str | None = None
-    source: exp.From | None = None
+    source: exp.Expr | None = None
     where: exp.Expr | None = None
     ctes: exp.With | None = None
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from sqlglot import exp
 
+from ducklake_spark.sql.reader import Written
 from ducklake_spark.sql.statements_definition import Parts
 
 # A constant as a Python value, or the tree of an expression that is no constant.
@@ -102,12 +103,9 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class QueryText:
-    """A query in DuckDB's dialect as it was written; DuckDB reads it.
+    """A query in DuckDB's dialect as it was written; DuckDB reads it."""
 
-    `text` is as long as the user's text up to its end, so that places in it are the user's.
-    """
-
-    text: str
+    written: Written
     params: Sequence[Any] | Mapping[str, Any] | None = None
 
 

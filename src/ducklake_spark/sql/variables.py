@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -55,12 +56,27 @@ def _parameter(mark: exp.Expr, index: int, params: Params | None) -> Any:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class TypedValue:
+    """A value with its type in DuckDB, and its text there if the value does not tell all of it."""
+
+    value: Any
+    type: str
+    text: str | None
+
+
+class MapValue(dict[Any, Any]):
+    """A map; a plain dict is a struct."""
+
+
 def value_tree(value: Any) -> exp.Expr:
     """A Python value as a constant expression; `literal_value` is the way back."""
     if value is None:
         return exp.Null()
     if isinstance(value, exp.Expr):
         return value
+    if isinstance(value, TypedValue):
+        return value_tree(value.value)
     for kind, build in _BUILDERS:
         if isinstance(value, kind):
             return build(value)
@@ -74,6 +90,13 @@ def _bytes(value: bytes | bytearray) -> exp.Expr:
 def _moment(value: dt.datetime) -> exp.Expr:
     kind = "TIMESTAMP" if value.tzinfo is None else "TIMESTAMPTZ"
     return cast(text(value.isoformat(sep=" ")), kind)
+
+
+def _map(value: MapValue) -> exp.Expr:
+    entries = [
+        exp.PropertyEQ(this=value_tree(k), expression=value_tree(v)) for k, v in value.items()
+    ]
+    return exp.ToMap(this=exp.Struct(expressions=entries))
 
 
 def _struct(value: dict[Any, Any]) -> exp.Expr:
@@ -97,6 +120,7 @@ _BUILDERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], exp.Expr]], ...]
     (dt.time, lambda value: cast(text(value.isoformat()), "TIME")),
     (UUID, lambda value: cast(text(str(value)), "UUID")),
     ((list, tuple), lambda value: exp.Array(expressions=[value_tree(item) for item in value])),
+    (MapValue, _map),
     (dict, _struct),
 )
 

@@ -13,7 +13,7 @@ from ducklake_spark.model.types import DecimalType, parse_sql_type
 from ducklake_spark.sql import statements as st
 from ducklake_spark.sql.constants import convert
 from ducklake_spark.sql.parse import parse
-from ducklake_spark.sql.values import DEFAULT, bind_values, constant_rows
+from ducklake_spark.sql.values import constant_rows
 
 UTC = dt.timezone.utc
 
@@ -100,27 +100,9 @@ def test_rows_are_not_constant_when_spark_has_to_compute(cell: str, kind: str) -
     assert constant_rows(source(f"({cell})"), [parse_sql_type(kind)]) is None
 
 
-def test_each_cell_is_cast_to_the_carrier() -> None:
-    types = [
-        parse_sql_type(name) for name in ("INTEGER", "UINTEGER", "VARCHAR", "BLOB", "INTEGER[]")
-    ]
-
-    (first, second) = bind_values(
-        source("(1.7, 5, 'it''s', 'a', [1]), (NULL, DEFAULT, 1, NULL, [])"), types
-    )
-    assert first == (
-        "CAST(2 AS INT)", "CAST(5 AS BIGINT)", "CAST('it\\'s' AS STRING)", "CAST(X'61' AS BINARY)",
-        "CAST(ARRAY(CAST(1 AS INT)) AS ARRAY<INT>)",
-    )  # fmt: skip
-    assert second == (
-        "CAST(NULL AS INT)", DEFAULT, "CAST('1' AS STRING)", "CAST(NULL AS BINARY)",
-        "CAST(ARRAY() AS ARRAY<INT>)",
-    )  # fmt: skip
-
-
 def test_row_is_refused_when_it_has_too_few_values() -> None:
     with pytest.raises(ColumnMismatch, match="row 2"):
-        bind_values(source("(1, 2), (3)"), [parse_sql_type("INTEGER")] * 2)
+        constant_rows(source("(1, 2), (3)"), [parse_sql_type("INTEGER")] * 2)
 
 
 @pytest.mark.parametrize(

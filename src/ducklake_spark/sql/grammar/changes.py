@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.sql import statements as st
-from ducklake_spark.sql.reader import WRITTEN, Reader
+from ducklake_spark.sql.reader import CTES, SPARK_DIALECT, WRITTEN, Reader
 
 
 def parse_insert(reader: Reader, ctes: exp.With | None = None) -> st.Insert:
@@ -41,13 +41,52 @@ def parse_insert(reader: Reader, ctes: exp.With | None = None) -> st.Insert:
 def _insert_source(reader: Reader, ctes: exp.With | None) -> exp.Expr | st.DefaultValues:
     if reader.accept("DEFAULT VALUES"):
         return st.DefaultValues()
+    rows = None if ctes else _plain_values(reader)
+    if rows is not None:
+        return rows
     query = reader.query()
-    if reader.is_spark and isinstance(query, exp.Values) and not _is_plain(query):
-        # Computed by Spark, with its meaning; plain constants mean the same in both dialects.
-        alias = exp.TableAlias(this=exp.to_identifier("given"))
-        query.set("alias", alias)
-        query = reader.marked(exp.select("*").from_(query))
+    if reader.is_spark and isinstance(query, exp.Values):
+        # Computed by Spark, with its meaning.
+        query.set("alias", exp.TableAlias(this=exp.to_identifier("given")))
+        query = exp.select("*").from_(query)
+        query.meta[SPARK_DIALECT] = True
     return with_ctes(query, ctes)
+
+
+def _plain_values(reader: Reader) -> exp.Values | None:
+    """VALUES with nothing behind its rows; None, and nothing is read, where there is another query.
+
+    In Spark's dialect only constants are read so: they mean the same in both.
+    """
+    start = reader.mark()
+    if not reader.accept("VALUES"):
+        return None
+    rows = [exp.Tuple(expressions=_cells(reader))]
+    while reader.accept(","):
+        rows.append(exp.Tuple(expressions=_cells(reader)))
+    found = exp.Values(expressions=rows)
+    is_over = reader.at_end or reader.word in ("RETURNING", "ON")
+    if is_over and (not reader.is_spark or _is_plain(found)):
+        return found
+    reader.back_to(start)
+    return None
+
+
+def _cells(reader: Reader) -> list[exp.Expr]:
+    """``(value, DEFAULT, …)``."""
+    reader.expect("(")
+    cells = [_cell(reader)]
+    while reader.accept(","):
+        cells.append(_cell(reader))
+    reader.expect(")")
+    return cells
+
+
+def _cell(reader: Reader) -> exp.Expr:
+    if reader.word == "DEFAULT" and reader.following_word in (",", ")"):
+        reader.advance()
+        return exp.var("DEFAULT")
+    return reader.expression()
 
 
 def _is_plain(values: exp.Values) -> bool:
@@ -60,7 +99,9 @@ def with_ctes(query: exp.Expr, ctes: exp.With | None) -> exp.Expr:
     """Put CTEs that stood before the statement in front of its query."""
     if ctes is None:
         return query
-    query.meta.pop(WRITTEN, None)
+    if WRITTEN in query.meta:
+        query.meta[CTES] = ctes.meta[WRITTEN]
+        return query
     own = query.args.get("with_")
     inner = own.expressions if own else []
     query.set("with_", exp.With(expressions=[*ctes.expressions, *inner]))
@@ -93,12 +134,10 @@ def parse_delete(reader: Reader, ctes: exp.With | None = None) -> st.Delete:
     """DELETE FROM table [[AS] alias] [USING tables] [WHERE condition]."""
     reader.accept("FROM")
     table, alias = _target(reader, ("USING", "WHERE", "RETURNING"))
-    using: list[exp.Expr] = []
-    if reader.accept("USING"):
-        using = _split_commas(_source(reader))
+    using = _sources(reader, "USING") if reader.peek("USING") else None
     where = reader.expression() if reader.accept("WHERE") else None
     refuse_returning(reader)
-    return st.Delete(table, alias, tuple(using), where, ctes)
+    return st.Delete(table, alias, using, where, ctes)
 
 
 def _target(reader: Reader, stops: tuple[str, ...]) -> tuple[st.Parts, str | None]:
@@ -109,21 +148,15 @@ def _target(reader: Reader, stops: tuple[str, ...]) -> tuple[st.Parts, str | Non
     return table, alias
 
 
-def _split_commas(source: exp.Expr) -> list[exp.Expr]:
-    """``u, v`` is read as a join of u and v; here they are two sources."""
-    joins: list[exp.Expr] = source.args.get("joins") or []
-    real = [
-        j for j in joins if any(j.args.get(k) for k in ("on", "using", "kind", "side", "method"))
-    ]
-    source.set("joins", real or None)
-    return [source, *(j.this for j in joins if j not in real)]
-
-
-def _source(reader: Reader) -> exp.Expr:
-    tree = reader.parser._parse_table(joins=True)
-    if tree is None:
+def _sources(reader: Reader, word: str) -> exp.Expr:
+    """Tables and queries behind a word, which Spark has not in such statements."""
+    if reader.is_spark:
+        reader.fail(f"Spark's dialect has no {word} here")
+    reader.expect(word)
+    start = reader.mark()
+    if reader.parser._parse_table(joins=True) is None:
         reader.fail("expected a table or query")
-    return tree
+    return reader.noted(exp.Var(this=reader.text_since(start)), start)
 
 
 def parse_update(reader: Reader, ctes: exp.With | None = None) -> st.Update:
@@ -131,10 +164,7 @@ def parse_update(reader: Reader, ctes: exp.With | None = None) -> st.Update:
     table, alias = _target(reader, ("SET",))
     reader.expect("SET")
     assignments = _assignments(reader)
-    source: exp.From | None = None
-    if reader.peek("FROM"):
-        found = reader.parser._parse_from(joins=True)
-        source = found if isinstance(found, exp.From) else None
+    source = _sources(reader, "FROM") if reader.peek("FROM") else None
     where = reader.expression() if reader.accept("WHERE") else None
     refuse_returning(reader)
     return st.Update(table, assignments, alias, source, where, ctes)
@@ -152,8 +182,7 @@ def _assignment(reader: Reader) -> list[st.Assignment]:
     if reader.peek("("):
         names = reader.names()
         reader.expect("=")
-        value = reader.expression()
-        values = value.expressions if isinstance(value, exp.Tuple) else [value.unnest()]
+        values = _cells(reader) if reader.peek("(") else [reader.expression()]
         if len(values) != len(names):
             reader.fail(f"expected {len(names)} values")
         return [st.Assignment((n,), v) for n, v in zip(names, values, strict=True)]
@@ -169,10 +198,11 @@ def parse_merge(reader: Reader, ctes: exp.With | None = None) -> st.Merge:
     reader.accept("INTO")
     table, alias = _target(reader, ("USING",))
     reader.expect("USING")
+    start = reader.mark()
     source = reader.parser._parse_table()
     if source is None:
         reader.fail("expected a table or query")
-    reader.marked(source)
+    reader.noted(source, start)
     on: exp.Expr | None = None
     using: tuple[str, ...] = ()
     if reader.accept("USING"):
@@ -239,7 +269,4 @@ def _merge_insert(reader: Reader) -> st.MergeInsert:
     if columns is None and not reader.peek("VALUES"):
         return st.MergeInsert(by_name=by_name)
     reader.expect("VALUES")
-    row = reader.parser._parse_value()
-    if row is None:
-        reader.fail("expected values in parentheses")
-    return st.MergeInsert(columns, tuple(reader.marked(each) for each in row.expressions))
+    return st.MergeInsert(columns, tuple(_cells(reader)))

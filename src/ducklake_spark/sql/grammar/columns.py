@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from sqlglot import exp
+
+from ducklake_spark.binder.formatting import format_expression
 from ducklake_spark.errors import InvalidInput, NotSupported
+from ducklake_spark.model.names import quote_identifier
 from ducklake_spark.model.schema import Default
 from ducklake_spark.model.types import DataType
 from ducklake_spark.sql import statements as st
-from ducklake_spark.sql.duckdb_text import default_of, format_expression
+from ducklake_spark.sql.default_text import default_of
 from ducklake_spark.sql.reader import Reader
 
 _TABLE_CONSTRAINTS = ("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
@@ -175,8 +179,15 @@ def parse_sort_keys(reader: Reader) -> tuple[st.SortKey, ...]:
 def _sort_key(reader: Reader) -> st.SortKey:
     start = reader.mark()
     expression = reader.expression()
-    text = format_expression(reader.duckdb_since(start, expression))
+    text = format_expression(_key_text(reader, start, expression))
     descending = reader.accept_any("ASC", "DESC") == "DESC"
     places_nulls = reader.accept("NULLS")
     nulls_first = places_nulls and reader.accept_any("FIRST", "LAST") == "FIRST"
     return st.SortKey(expression, text, descending, nulls_first, places_nulls)
+
+
+def _key_text(reader: Reader, start: int, expression: exp.Expr) -> str:
+    """A column by itself may have a name that DuckDB keeps for itself."""
+    if isinstance(expression, exp.Column) and len(expression.parts) == 1:
+        return quote_identifier(expression.name)
+    return reader.duckdb_since(start, expression)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from ducklake_spark.binder.formatting import format_expression
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.model.types import DataType
 from ducklake_spark.sql import statements as st
-from ducklake_spark.sql.duckdb_text import format_expression
 from ducklake_spark.sql.grammar.catalog import parse_create_schema, parse_create_secret
 from ducklake_spark.sql.grammar.columns import (
     parse_column_list,

@@ -1,4 +1,4 @@
-"""Counts, least and greatest values of a whole table are answered by the catalog.
+"""Counts, least and greatest values in queries of Spark's dialect are answered by the catalog.
 
 ``SELECT count(*), min(c), max(c), count(c) FROM t`` opens no data file if the statistics of the
 files are exact. The results have the names and types that the query itself would give them.
@@ -17,13 +17,11 @@ from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.model.literals import format_text
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.temporal import TEMPORALS, from_ordinal
-from ducklake_spark.model.types import DataType, ScalarType, format_sql_type
+from ducklake_spark.model.types import DataType, ScalarType
 from ducklake_spark.operations.column_totals import TableTotals, find_totals
 from ducklake_spark.operations.count_rows import count_rows
 from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.sql.carriers import format_spark_type
-from ducklake_spark.sql.column_names import noted_name
-from ducklake_spark.sql.render import is_spark
 
 # What a SELECT may have besides its list and its FROM for the answer to be the table's own.
 _ALLOWED: Final = frozenset({"kind", "expressions", "from_", "from"})
@@ -50,9 +48,6 @@ class _Item:
         """The name of the result; None when it is not known what Spark would call it."""
         if isinstance(self.tree, exp.Alias):
             return str(self.tree.alias)
-        noted = noted_name(self.tree)
-        if noted is not None:
-            return noted
         if self.column is None:
             return "count(1)"
         plain = _SIMPLE.fullmatch(self.column.name)
@@ -68,11 +63,10 @@ def answer_counts(tree: exp.Expr, find: Find) -> exp.Expr:
         return tree
     names = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     copy = tree.copy()
-    spark = is_spark(copy)
     for select in list(copy.find_all(exp.Select)):
         items, table = _items(select), _source(select)
         if items and table is not None and table.name.lower() not in names:
-            answers = _answers(find, items, table, spark=spark)
+            answers = _answers(find, items, table)
             if answers is not None:
                 _replace(select, items, answers)
     return copy
@@ -115,9 +109,7 @@ def _source(select: exp.Select) -> exp.Table | None:
     return table if extras <= {"this", "db", "catalog", "alias"} else None
 
 
-def _answers(
-    find: Find, items: list[_Item], table: exp.Table, *, spark: bool
-) -> list[exp.Expr] | None:
+def _answers(find: Find, items: list[_Item], table: exp.Table) -> list[exp.Expr] | None:
     try:
         version = find(tuple(part.name for part in table.parts))
         if all(item.column is None for item in items):
@@ -132,7 +124,7 @@ def _answers(
             totals = find_totals(version, _asked(items, columns))
         if totals is None or any(item.name is None for item in items):
             return None
-        return [_answer(item, columns.get(id(item.tree)), totals, spark) for item in items]
+        return [_answer(item, columns.get(id(item.tree)), totals) for item in items]
     except DuckLakeError:
         return None  # the query itself will say what is wrong, or the table is one of Spark's
 
@@ -169,30 +161,26 @@ def _asked(items: list[_Item], columns: Mapping[int, Column]) -> dict[int, bool]
     return asked
 
 
-def _answer(item: _Item, column: Column | None, totals: TableTotals, spark: bool) -> exp.Expr:
+def _answer(item: _Item, column: Column | None, totals: TableTotals) -> exp.Expr:
     if column is None:
         return _count(totals.rows)
     found = totals.columns[column.column_id]
     if not item.is_bound:
         return _count(found.values)
     value = found.low if isinstance(item.aggregate, exp.Min) else found.high
-    return _value(value, column.type, spark)
+    return _value(value, column.type)
 
 
 def _count(number: int) -> exp.Expr:
     return exp.cast(exp.Literal.number(number), "bigint")
 
 
-def _value(value: Any, kind: DataType, spark: bool) -> exp.Expr:
+def _value(value: Any, kind: DataType) -> exp.Expr:
     """A value in comparable form as an expression of the type that the column has in Spark.
 
     It may be NULL as far as its type tells, as the results of min and max may.
     """
-    to = (
-        exp.DataType.build(format_spark_type(kind), dialect="spark")
-        if spark
-        else exp.DataType.build(format_sql_type(kind), dialect="duckdb")
-    )
+    to = exp.DataType.build(format_spark_type(kind), dialect="spark")
     inner: exp.Expr = exp.null() if value is None else _literal(value, kind)
     found = exp.Cast(this=inner, to=to)
     return exp.If(this=exp.false(), true=exp.null(), false=found)
