@@ -126,7 +126,9 @@ public class Bridge {
   /** The number of a session's catalog, or null if the name is not a lake's. */
   public Object catalog(SparkSession session, String name) {
     CatalogManager known = session.sessionState().catalogManager();
-    CatalogPlugin found = known.isCatalogRegistered(name) ? known.catalog(name) : null;
+    // An error of its own where settings name a catalog that cannot be made.
+    boolean named = session.sessionState().conf().contains("spark.sql.catalog." + name);
+    CatalogPlugin found = named ? known.catalog(name) : null;
     return found instanceof LakeCatalog ? ((LakeCatalog) found).number() : null;
   }
 
