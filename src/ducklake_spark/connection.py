@@ -95,8 +95,13 @@ class Connection(Maintenance):
 
         It is that of the Spark session. One that this package starts has the machine's.
         """
+        name = self.time_zone_name()
+        return None if name is None else find_zone(name)
+
+    def time_zone_name(self) -> str | None:
+        """What Spark calls that zone; None before there is a Spark session."""
         spark = self._spark or running_session()
-        return None if spark is None else find_zone(time_zone_of(spark))
+        return None if spark is None else time_zone_of(spark)
 
     def attach(
         self, uri: str, alias: str | None = None, *, or_replace: bool = False, **options: Any

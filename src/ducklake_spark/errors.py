@@ -44,7 +44,7 @@ from typing import Final, TypeVar
 MARK: Final = "ducklake-spark-error:"
 """Before the parts of an error as JSON, in the text of an exception that leaves a Spark task."""
 
-_SPOKEN_BY_DUCKDB: Final = re.compile(r"(?:[A-Z]\w* )+Error: ")
+_SPOKEN_BY_DUCKDB: Final = re.compile(r"[A-Z][\w ]* Error: ")
 
 Missing = TypeVar("Missing", bound="NotFound")
 

@@ -23,6 +23,7 @@ _WIDEST: Final = 120
 _TOKEN: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\w+|\S""", re.DOTALL)
 _INVISIBLE: Final = re.compile(r"\n*LINE \d+: .*\Z", re.DOTALL)
 
+_KINDS_OF_ERRORS: Final = {"out of range": "Out of Range", "not implemented": "Not implemented"}
 # Words that are no names where a value may stand.
 _KEYWORDS: Final = frozenset(
     {
@@ -92,11 +93,19 @@ def binding_error(document: Mapping[str, Any], texts: Texts) -> DuckLakeError:
     message = str(document.get("error_message", "the text cannot be bound"))
     words, hint = _split_hint(message)
     position = document.get("position")
+    words = f"{_kind_of_error(document)}{words}"
     place = "" if position is None else pointed_at(texts, int(position))
     kind = _class_of(document, message)
     if kind is SqlSyntaxError and position is not None:
         hint = hint or _hint_of_keyword(texts.bound, int(position))
     return kind(words + place, hint=hint)
+
+
+def _kind_of_error(document: Mapping[str, Any]) -> str:
+    """How DuckDB begins to tell an error of this kind."""
+    kind = str(document.get("error_type") or "")
+    named = _KINDS_OF_ERRORS.get(kind, kind.title())
+    return f"{named} Error: " if named else ""
 
 
 def _hint_of_keyword(text: str, position: int) -> str | None:

@@ -54,9 +54,14 @@ TEXTS: Final = declare(
 
 @dataclass(frozen=True, slots=True)
 class BindSettings:
-    """Settings of DuckDB that change what a query means: the time zone, and those that were set."""
+    """Settings of DuckDB that change what a query means.
 
-    time_zone: str = "UTC"
+    Attributes:
+        time_zone: None for that of the machine.
+        others: those that were set.
+    """
+
+    time_zone: str | None = "UTC"
     others: tuple[tuple[str, str], ...] = ()
 
 
@@ -151,6 +156,9 @@ class Mirror:
     """One DuckDB. Its owner lets one thread use it at a time."""
 
     def __init__(self, settings: BindSettings) -> None:
+        self._db = _open(settings)
+        zone = settings.time_zone or self.ask("SELECT current_setting('TimeZone')")[0][0]
+        self.time_zone: str = zone
         self.settings = settings
         self._objects: dict[_Key, Mirrored] = {}
         self._places: set[tuple[str, ...]] = set()
@@ -159,7 +167,6 @@ class Mirror:
         self.plans = PLANS.make()
         self.texts = TEXTS.make()
         self._variables: dict[str, str] = {}
-        self._db = _open(settings)
         self._make_place(RELATIONS, "main")
 
     def state(self, text: str) -> tuple[Hashable, ...]:
@@ -260,7 +267,8 @@ def _open(settings: BindSettings) -> Any:
     import duckdb
 
     db = duckdb.connect(":memory:", config={**_CONFIG})
-    db.execute("SET TimeZone = $1", [settings.time_zone])
+    if settings.time_zone is not None:
+        db.execute("SET TimeZone = $1", [settings.time_zone])
     try:
         for name, value in settings.others:
             db.execute(f"SET {name} = $1", [value])

@@ -101,7 +101,7 @@ def _translated(mirror: Mirror, text: str, tree: Tree) -> tuple[str, tuple[Engin
     made = text_of(mirror, tree)
     plan = bind_query(mirror, Texts(f"SELECT ({text})", made)).plan
     settings = mirror.settings
-    expressions = Expressions(evaluator(mirror), settings.time_zone, settings.others)
+    expressions = Expressions(evaluator(mirror), mirror.time_zone, settings.others)
     if not isinstance(plan, Projection) or len(plan.expressions) != 1:
         raise _not_of_a_row(text)
     found = str(expressions.scalar(plan.expressions[0], _columns(plan.child, text)))

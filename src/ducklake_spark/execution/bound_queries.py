@@ -36,7 +36,6 @@ from ducklake_spark.model.schema import Schema, build_column
 from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.spark.engine import register_engine_calls
 from ducklake_spark.spark.failures import spark_failures
-from ducklake_spark.spark.session import time_zone_of
 from ducklake_spark.spark.tags import TYPE_TAG, hidden_type, tag_types
 from ducklake_spark.sql.composed import Composed
 from ducklake_spark.sql.variables import TypedValue
@@ -94,6 +93,9 @@ def typed_value(con: Connection, query: Composed, context: Context | None = None
         text, bound = _bind(con, mirror, parsed, asked, sources)
         if isinstance(bound.plan, Projection) and isinstance(bound.plan.child, DummyScan):
             return constant_value(mirror, text)
+        if con.time_zone_name() is None:
+            con.spark  # noqa: B018 - it is started, and says which zone counts
+            return typed_value(con, query, context)
         frame = _run(con, mirror, text, bound, sources, asked)
     with spark_failures("compute a value"):
         return TypedValue(only_value(frame), bound.types[0], None)
@@ -127,6 +129,7 @@ def run_bound(con: Connection, asked: Asked) -> DataFrame | None:
     Raises:
         NotSupported: something in it is not served here.
     """
+    con.spark  # noqa: B018 - it is started: its time zone counts
     mirror, parsed = _parsed(con, asked)
     if parsed is None:
         return None
@@ -158,7 +161,8 @@ def _sources(con: Connection, mirror: Mirror, parsed: Parsed, asked: Asked) -> S
 
 def mirror_of(con: Connection) -> Mirror:
     """The connection's mirror for the settings as they are."""
-    settings = BindSettings(duckdb_zone(time_zone_of(con.spark)), binding_settings(con))
+    zone = con.time_zone_name()
+    settings = BindSettings(None if zone is None else duckdb_zone(zone), binding_settings(con))
     found: Mirror = con.mirrors.find(settings, lambda: Mirror(settings))
     return found
 

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from ducklake_spark.result import Result
 
 Columns = tuple[tuple[str, str], ...]
+_TRUE: Final = ("true", "t", "1", "on", "yes")
 _NAMES_IN_TEXT: Final = frozenset({"query", "query_table", "histogram", "histogram_values"})
 
 
@@ -128,6 +129,7 @@ class Sources:
         """Find what a query names and edit its tree; whether anything was changed in it."""
         # All of them: each edits its own node.
         found = [
+            *(self._divide(node) for node in names.calls),
             *(self._table(each, context, names.has_virtual) for each in names.tables),
             *(self._function(function, context) for function in names.functions),
             *(self._call(node, context) for node in names.calls),
@@ -298,6 +300,14 @@ class Sources:
         rows, hidden = _rows_of_call(self.con, call, context)
         key = ("function", parts, call.arguments, tuple(call.named.items()), context.home)
         replace_function(function, self._relation(_hashable(key), rows), hidden)
+        return True
+
+    def _divide(self, node: Tree) -> bool:
+        """``a / b`` where a setting says that it is ``a // b``: a tree does not tell it."""
+        is_whole = dict(self.mirror.settings.others).get("integer_division", "").lower() in _TRUE
+        if not is_whole or node["function_name"] != "/":
+            return False
+        node["function_name"] = "//"
         return True
 
     def _compute(self, context: Context) -> Callable[[str], Any]:

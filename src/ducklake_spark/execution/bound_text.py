@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
+from uuid import uuid4
 
 from ducklake_spark.binder.bind import BoundQuery
 from ducklake_spark.binder.evaluate import evaluator
@@ -62,19 +64,22 @@ def _translated(mirror: Mirror, bound: BoundQuery, plan: Plan) -> tuple[SparkTex
         return _MARK.format(len(tables) - 1)
 
     settings = mirror.settings
-    expressions = Expressions(evaluator(mirror), settings.time_zone, settings.others)
+    expressions = Expressions(evaluator(mirror), mirror.time_zone, settings.others)
     text = translate_query(plan, bound.names, expressions, table)
     pieces, order = _cut(text)
     made = SparkText(pieces, tuple(tables[i] for i in order), expressions.engine.calls)
     return made, expressions.folding.is_repeatable
 
 
-_MARK: Final = "\x00{}\x00"
+# Nobody can have written it, in a string say, before this process was there.
+_SECRET: Final = uuid4().hex
+_MARK: Final = f"\x00{_SECRET}{{}}\x00"
+_MARKS: Final = re.compile(f"\x00{_SECRET}(\\d+)\x00")
 
 
 def _cut(text: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """The pieces between marks, and the numbers of the marks."""
-    parts = text.split("\x00")
+    parts = _MARKS.split(text)
     return tuple(parts[::2]), tuple(map(int, parts[1::2]))
 
 

@@ -9,6 +9,7 @@ _SETTINGS: Final = """
     allocator_flush_threshold allow_community_extensions allow_extensions_metadata_mismatch
     allow_persistent_secrets allow_unredacted_secrets allow_unsigned_extensions
     arrow_large_buffer_size arrow_lossless_conversion arrow_output_list_view arrow_output_version
+    asof_loop_join_threshold
     autoinstall_extension_repository autoinstall_known_extensions autoload_known_extensions
     binary_as_string block_allocator_memory calendar catalog_error_max_schemas checkpoint_threshold
     custom_extension_repository custom_profiling_settings custom_user_agent debug_force_external
@@ -43,10 +44,6 @@ REFUSED_SETTINGS: Final = frozenset(
     {
         "default_collation",
         "ieee_floating_point_ops",
-        "integer_division",
-        "old_implicit_casting",
-        "order_by_non_integer_literal",
-        "scalar_subquery_error_on_multiple_rows",
     }
 )
 """They would change results, and Spark cannot be told to."""
@@ -55,6 +52,11 @@ BINDING_SETTINGS: Final = {
     "default_null_order": "default_null_order",
     "null_order": "default_null_order",
     "default_order": "default_order",
+    "integer_division": "integer_division",
+    "lambda_syntax": "lambda_syntax",
+    "old_implicit_casting": "old_implicit_casting",
+    "order_by_non_integer_literal": "order_by_non_integer_literal",
+    "scalar_subquery_error_on_multiple_rows": "scalar_subquery_error_on_multiple_rows",
 }
 """DuckDB heeds them when it binds a query; with the name that DuckDB has for each."""
 

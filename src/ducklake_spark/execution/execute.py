@@ -278,7 +278,7 @@ def _queried(con: Connection, statement: st.Statement) -> DataFrame:
 
 def _explain(con: Connection, s: st.Explain) -> RowSet:
     text = explain_frame(_queried(con, s.statement), analyze=s.analyze)
-    key = "analyzed_plan" if s.analyze else "plan"
+    key = "analyzed_plan" if s.analyze else "physical_plan"
     return RowSet((("explain_key", "VARCHAR"), ("explain_value", "VARCHAR")), ((key, text),))
 
 

@@ -8,7 +8,7 @@ from typing import NoReturn
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.spark import Spark
-from sqlglot.errors import ErrorLevel
+from sqlglot.errors import ErrorLevel, ParseError
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -21,6 +21,15 @@ _QUERY_STARTS = frozenset(
 SPARK_DIALECT = "spark_dialect"  # the key of a tree's meta that says that it is Spark's
 CTES = "ctes"  # the key of a query's meta that holds the `Written` of CTEs that stood before
 WRITTEN = "written"  # the key of a tree's meta that holds its `Written` in DuckDB's dialect
+# Words and signs that end an expression, unless they stand inside of brackets or of a CASE.
+_STOPS = frozenset(
+    {
+        *(",", ")", "]", "}", ";", "AS", "ASC", "DESC", "NULLS", "RETURNING", "THEN", "WHEN"),
+        *("WHERE", "ON", "SET", "USING"),
+    }
+)
+_OPENING = frozenset({"(", "[", "{", "CASE"})
+_ENDING = frozenset({")", "]", "}", "END"})
 _CLOSING = {"(": ")", "[": "]", "<": ">"}
 _TWO_WORD_TYPES = {"DOUBLE PRECISION": "DOUBLE", "CHARACTER VARYING": "VARCHAR"}
 
@@ -200,8 +209,33 @@ class Reader:
     def expression(self) -> exp.Expr:
         """Any scalar expression."""
         start = self.mark()
-        tree = self._required(self.parser._parse_assignment(), "expected an expression")
-        return self.noted(tree, start)
+        try:
+            tree = self._required(self.parser._parse_assignment(), "expected an expression")
+            if self.is_spark or self._at_stop:
+                return self.noted(tree, start)
+        except (ParseError, SqlSyntaxError):
+            if self.is_spark:
+                raise
+        # DuckDB reads it, and knows forms that the parser here does not.
+        self.back_to(start)
+        self._skip_expression()
+        return self.noted(exp.Var(this=self.text_since(start)), start)
+
+    @property
+    def _at_stop(self) -> bool:
+        """Whether an expression may be over here."""
+        if self.at_end or self.word in _STOPS:
+            return True
+        return self.word == "FROM" and self._word(self.parser._prev) != "DISTINCT"
+
+    def _skip_expression(self) -> None:
+        """Read up to what can only stand behind an expression."""
+        start, depth = self.mark(), 0
+        while not self.at_end and (depth or not self._at_stop):
+            depth += (self.word in _OPENING) - (self.word in _ENDING)
+            self.advance()
+        if self.mark() == start or depth:
+            self.fail("expected an expression")
 
     def operand(self) -> exp.Expr:
         """An expression without AND, OR, NOT or IS at its top: what DEFAULT takes."""

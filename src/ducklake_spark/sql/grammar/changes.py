@@ -62,7 +62,7 @@ def _plain_values(reader: Reader) -> exp.Values | None:
     if not reader.accept("VALUES"):
         return None
     rows = [exp.Tuple(expressions=_cells(reader))]
-    while reader.accept(","):
+    while reader.accept(",") and not reader.at_end:  # the last one may have a comma too
         rows.append(exp.Tuple(expressions=_cells(reader)))
     found = exp.Values(expressions=rows)
     is_over = reader.at_end or reader.word in ("RETURNING", "ON")
