@@ -67,6 +67,15 @@ def test_sessions_made_beside_it_know_the_lake_and_have_transactions_of_their_ow
     assert spark.sql("SELECT five FROM shared_lake.main.u").collect() == [(5,)]
 
 
+def test_a_lake_is_registered_with_its_session_while_another_is_active(spark, tmp_path):
+    place = _filled(spark, tmp_path, "lake", 3)
+    other = spark.newSession()  # the JVM takes it for the active one from now on
+    ducklake_spark.register(spark, "late_lake", place.uri)
+    assert spark.sql("SELECT n FROM late_lake.main.t").collect() == [(3,)]
+    ducklake_spark.register(other, "late_lake", place.uri)
+    assert other.sql("SELECT n FROM late_lake.main.t").collect() == [(3,)]
+
+
 def test_no_password_gets_into_the_settings_of_spark(spark, tmp_path):
     place = make_location("sqlite", tmp_path)
     ducklake_spark.register(spark, "secret_lake", place.uri, data_path=f"{tmp_path}/s3cret/")

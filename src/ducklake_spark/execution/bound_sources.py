@@ -31,6 +31,7 @@ from ducklake_spark.binder.names import (
 from ducklake_spark.binder.operators import Plan
 from ducklake_spark.binder.trees import Tree, expect_query, table_ref, text_of
 from ducklake_spark.errors import InvalidInput, NotFound, NotSupported
+from ducklake_spark.execution.bound_questions import question_text
 from ducklake_spark.execution.bound_values import value_of
 from ducklake_spark.execution.changes import call_change_function, is_change_function
 from ducklake_spark.execution.contexts import (
@@ -371,7 +372,7 @@ class Sources:
         return True
 
     def _answered(self, node: Tree) -> Rows:
-        result = self.queries.statement(_question_text(self.mirror, node))
+        result = self.queries.statement(question_text(self.mirror, node))
         columns = tuple(zip(result.columns, result.types, strict=True))
         return Rows(columns, lambda: result.frame)
 
@@ -395,35 +396,6 @@ class Sources:
             self._relations[key] = found
             self._hold(found, rows)
         return found
-
-
-_QUESTIONS: Final = {
-    '"databases"': "SHOW DATABASES",
-    '"schemas"': "SHOW SCHEMAS",
-    '"tables"': "SHOW TABLES",
-    "__show_tables_expanded": "SHOW ALL TABLES",
-}
-
-
-def _question_text(mirror: Mirror, node: Tree) -> str:
-    """The statement that a DESCRIBE, SUMMARIZE or SHOW in FROM is."""
-    query = node.get("query")
-    if query is None:
-        known = _QUESTIONS.get(node["table_name"])
-        if known is None:
-            raise NotSupported(f"SHOW {node['table_name']} in FROM is not supported.")
-        return known
-    word = "SUMMARIZE" if node["show_type"] == "SUMMARY" else "DESCRIBE"
-    text = text_of(mirror, {"error": False, "statements": [{"node": query}]})
-    return f"{word} {text.removeprefix('SELECT * FROM ') if _is_table(query) else text}"
-
-
-def _is_table(query: Tree) -> bool:
-    """Whether a query is all rows of one table."""
-    plain = {"type", "cte_map", "select_list", "from_table", "aggregate_handling"}
-    table = query.get("from_table") or {}
-    is_bare = not {"alias", "at_clause", "sample"} & table.keys()
-    return query.keys() <= plain and table.get("type") == "BASE_TABLE" and is_bare
 
 
 def _bare(con: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:

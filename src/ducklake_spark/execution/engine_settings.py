@@ -44,6 +44,7 @@ REFUSED_SETTINGS: Final = frozenset(
     {
         "default_collation",
         "ieee_floating_point_ops",
+        "scalar_subquery_error_on_multiple_rows",
     }
 )
 """They would change results, and Spark cannot be told to."""
@@ -56,7 +57,6 @@ BINDING_SETTINGS: Final = {
     "lambda_syntax": "lambda_syntax",
     "old_implicit_casting": "old_implicit_casting",
     "order_by_non_integer_literal": "order_by_non_integer_literal",
-    "scalar_subquery_error_on_multiple_rows": "scalar_subquery_error_on_multiple_rows",
 }
 """DuckDB heeds them when it binds a query; with the name that DuckDB has for each."""
 

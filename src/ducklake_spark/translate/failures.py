@@ -22,6 +22,12 @@ def raising(message: Fragment | str, kind: BoundType) -> Fragment:
     return sql(f"CAST(raise_error(concat('{MARK}', {{}})) AS {spark_type(kind)})", told)
 
 
+def raise_text(message: str) -> str:
+    """The call that raises an InvalidValue with a message that is known."""
+    parts = {"class": InvalidValue.__name__, "message": message}
+    return f"raise_error({literal_text(MARK + json.dumps(parts))})"
+
+
 def raising_error(error: DuckLakeError, kind: BoundType) -> Fragment:
     """An expression of a type that raises that very error when it is reached."""
     parts = {"class": type(error).__name__, "message": error.message, "hint": error.hint}

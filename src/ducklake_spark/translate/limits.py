@@ -7,6 +7,7 @@ from dataclasses import replace
 from ducklake_spark.binder.operators import Bound, Limit, Sample, Sorting
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.context import Context
+from ducklake_spark.translate.failures import raise_text
 from ducklake_spark.translate.fragments import Fragment, joined, sql
 from ducklake_spark.translate.relations import (
     NotPullable,
@@ -98,11 +99,10 @@ def _rows(bound: Bound, rows: Relation, total: Fragment, context: Context, null:
 
 
 def _checked(share: Fragment) -> Fragment:
-    return sql(
-        "CASE WHEN {0} < 0 OR {0} > 100 THEN raise_error('Limit percent out of range, should be "
-        "between 0% and 100%') ELSE {0} END",
-        share,
+    error = raise_text(
+        "Out of Range Error: Limit percent out of range, should be between 0% and 100%"
     )
+    return sql("CASE WHEN {0} < 0 OR {0} > 100 THEN {1} ELSE {0} END", share, error)
 
 
 def sample(plan: Sample, context: Context) -> Relation:

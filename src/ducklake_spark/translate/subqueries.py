@@ -30,13 +30,13 @@ from ducklake_spark.binder.operators import (
 )
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.context import Context, Scope
+from ducklake_spark.translate.failures import raise_text
 from ducklake_spark.translate.fragments import (
     Column,
     Fragment,
     Outer,
     fragment_of,
     joined,
-    literal_text,
     outer,
     sql,
 )
@@ -67,8 +67,8 @@ from ducklake_spark.translate.stability import is_stable
 from ducklake_spark.translate.types import is_equal_in_spark
 
 _TOO_MANY_ROWS: Final = (
-    "More than one row returned by a subquery used as an expression - scalar subqueries can only "
-    "return a single row."
+    "Invalid Input Error: More than one row returned by a subquery used as an expression - "
+    "scalar subqueries can only return a single row."
 )
 
 
@@ -300,8 +300,7 @@ def _on_hidden(each: Carried, place: Fragment, context: Context) -> Carried:
 
 def guarded(value: Fragment, count: Fragment) -> Fragment:
     """A value that is an error where there is more than one row."""
-    error = f"raise_error({literal_text(_TOO_MANY_ROWS)})"
-    return sql("CASE WHEN {} > 1 THEN {} ELSE {} END", count, error, value)
+    return sql("CASE WHEN {} > 1 THEN {} ELSE {} END", count, raise_text(_TOO_MANY_ROWS), value)
 
 
 # --- the general form ----------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import org.apache.spark.sql.Column;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.CatalogPlugin;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -19,6 +18,7 @@ import org.apache.spark.sql.execution.datasources.binaryfile.BinaryFileFormat;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
+import scala.Option;
 
 /** All that Python asks of the JVM; it names no other class. */
 public class Bridge {
@@ -125,11 +125,23 @@ public class Bridge {
 
   /** The number of a session's catalog, or null if the name is not a lake's. */
   public Object catalog(SparkSession session, String name) {
-    CatalogManager known = session.sessionState().catalogManager();
-    // An error of its own where settings name a catalog that cannot be made.
-    boolean named = session.sessionState().conf().contains("spark.sql.catalog." + name);
-    CatalogPlugin found = named ? known.catalog(name) : null;
-    return found instanceof LakeCatalog ? ((LakeCatalog) found).number() : null;
+    if (!session.sessionState().conf().contains("spark.sql.catalog." + name)) {
+      return null;
+    }
+    Option before = org.apache.spark.sql.SparkSession.getActiveSession();
+    // A catalog is made with the settings of the session that is active in this thread.
+    org.apache.spark.sql.SparkSession.setActiveSession(session);
+    try {
+      CatalogPlugin found = session.sessionState().catalogManager().catalog(name);
+      return found instanceof LakeCatalog ? ((LakeCatalog) found).number() : null;
+    } finally {
+      if (before.isDefined()) {
+        org.apache.spark.sql.SparkSession.setActiveSession(
+            (org.apache.spark.sql.SparkSession) before.get());
+      } else {
+        org.apache.spark.sql.SparkSession.clearActiveSession();
+      }
+    }
   }
 
   /** Sets what has another value; one call for all of them. */
