@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime as dt
 from decimal import Decimal
 
+import duckdb
 import pytest
 
 import ducklake_spark
 from ducklake_spark.errors import (
     ColumnNotFound,
     InvalidInput,
+    NotSupported,
     SqlSyntaxError,
     UnknownOption,
 )
@@ -140,3 +142,42 @@ def test_expressions_of_every_statement_are_duckdbs(con):
         (3, 1.0, "x"),
         (3, 1.0, "x"),
     ]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "PIVOT p ON y USING sum(v)",
+        "PIVOT p ON y, z USING sum(v) AS s, count(*) AS n GROUP BY g ORDER BY g",
+        "PIVOT p ON (y, z) USING sum(v) GROUP BY g",
+        "PIVOT p ON y IN (2), z USING sum(v) GROUP BY g",
+        "SELECT q.* FROM (PIVOT (SELECT * FROM p WHERE v > 1) ON y || '!' USING max(v)) AS q",
+        "WITH c AS (SELECT y % 3 AS k, v FROM p) PIVOT c ON k",
+        "PIVOT (PIVOT p ON y USING sum(v) GROUP BY g) ON g",
+    ],
+)
+def test_a_pivot_looks_for_its_values(con, query):
+    with duckdb.connect() as plain:
+        for run in (con.sql, plain.execute):
+            run("CREATE TABLE p (g VARCHAR, y INTEGER, z VARCHAR, v INTEGER)")
+            run(
+                "INSERT INTO p VALUES ('a', 2, 'q', 1), ('a', 10, 'it''s', 2), "
+                "('b', NULL, 'q', 3), ('b', 2, NULL, 4)"
+            )
+        expected = plain.sql(query)
+        frame = con.sql(query)
+        assert frame.columns == expected.columns
+        found = [tuple(row) for row in frame.collect()]
+        assert sorted(found, key=repr) == sorted(expected.fetchall(), key=repr)
+
+
+def test_a_pivot_over_no_value_says_so(con):
+    with pytest.raises(NotSupported, match="no value"):
+        con.sql("PIVOT (FROM t WHERE false) ON a USING count(*)")
+
+
+def test_whole_division_is_a_setting(con):
+    con.sql("SET integer_division = true")
+    assert rows(con, "SELECT 7 / 2, a / 2 FROM t ORDER BY a") == [(3, 0), (3, 1)]
+    con.sql("RESET integer_division")
+    assert rows(con, "SELECT 7 / 2") == [(3.5,)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import DataFrame
 
@@ -16,7 +16,7 @@ from ducklake_spark.binder.names import find_names
 from ducklake_spark.binder.operators import DummyScan, Get, Projection
 from ducklake_spark.binder.trees import Parsed, edited_text, parse_query
 from ducklake_spark.binder.zones import duckdb_zone
-from ducklake_spark.errors import NotSupported, SqlSyntaxError
+from ducklake_spark.errors import InvalidInput, NotSupported, SqlSyntaxError
 from ducklake_spark.execution.bound_counts import answer_counts
 from ducklake_spark.execution.bound_sources import Queries, Rows, Sources
 from ducklake_spark.execution.bound_text import TableKey, key_of, spark_text
@@ -36,8 +36,11 @@ from ducklake_spark.model.schema import Schema, build_column
 from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.spark.engine import register_engine_calls
 from ducklake_spark.spark.failures import spark_failures
+from ducklake_spark.spark.jobs import run_job
 from ducklake_spark.spark.tags import TYPE_TAG, hidden_type, tag_types
 from ducklake_spark.sql.composed import Composed
+from ducklake_spark.sql.dynamic_pivots import find_missing_values
+from ducklake_spark.sql.dynamic_pivots import put_values as put_pivoted_values
 from ducklake_spark.sql.variables import TypedValue
 
 if TYPE_CHECKING:
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from ducklake_spark.operations.row_changes import Target
 
 _numbers = itertools.count(1)
+_MOST_PIVOTED: Final = 10_000
 
 
 def composed_frame(
@@ -130,13 +134,41 @@ def run_bound(con: Connection, asked: Asked) -> DataFrame | None:
         NotSupported: something in it is not served here.
     """
     con.spark  # noqa: B018 - it is started: its time zone counts
-    mirror, parsed = _parsed(con, asked)
-    if parsed is None:
-        return None
     with con.one_snapshot():
+        asked = _with_pivoted_values(con, asked)
+        mirror, parsed = _parsed(con, asked)
+        if parsed is None:
+            return None
         sources = _sources(con, mirror, parsed, asked)
         text, bound = _bind(con, mirror, parsed, asked, sources)
         return _run(con, mirror, text, bound, sources, asked)
+
+
+def _with_pivoted_values(con: Connection, asked: Asked) -> Asked:
+    """The query with the values that a PIVOT without a list of them finds in its table."""
+    while "pivot" in asked.query.text.lower():
+        missing = find_missing_values(asked.query.text)
+        if not missing:
+            break
+        values = [_pivoted_values(con, asked, each.question) for each in missing]
+        asked = replace(asked, query=put_pivoted_values(asked.query, missing, values))
+    return asked
+
+
+def _pivoted_values(con: Connection, asked: Asked, question: str) -> list[str]:
+    frame = composed_frame(con, Composed(question, params=asked.params), asked.context)
+    with spark_failures("look for the values of a PIVOT"):
+        rows = run_job(con.spark, frame.limit(_MOST_PIVOTED + 1).collect)
+    if not rows:
+        raise NotSupported(
+            "A PIVOT over no value at all is not supported.", hint="list the values: ON c IN (…)."
+        )
+    if len(rows) > _MOST_PIVOTED:
+        raise InvalidInput(
+            f"A PIVOT has more than {_MOST_PIVOTED:,} values.",
+            hint="list those that are wanted: ON c IN (…).",
+        )
+    return [row[0] for row in rows]
 
 
 def _parsed(con: Connection, asked: Asked) -> tuple[Mirror, Parsed | None]:
