@@ -32,6 +32,11 @@ class Deed:
     ids: tuple[int, ...] = ()
 
     @property
+    def told(self) -> str:
+        """The deed in a few words."""
+        return f"{self.kind} {self.table} {f'{self.ids[0]}-{self.ids[-1]}' if self.ids else ''}"
+
+    @property
     def statement(self) -> Statement:
         """The deed as SQL, for a lake and for plain DuckDB."""
         if self.kind in UPKEEP:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from support.faults import processes
 from support.walking.deeds import Commit, Intent
 from support.walking.engines import Engines
-from support.walking.looking import Looker
+from support.walking.looking import Difference, Looker
 from support.walking.plain import Plain
 from support.walking.steps import Statement, Step
 from support.walking.writers import (
@@ -150,7 +150,37 @@ def replay(plain: Plain, commit: Commit) -> None:
 
 
 def verify(plain: Plain, engines: Engines, logs: Sequence[Log], *, seed: int, reads: int) -> None:
-    """Every snapshot in DuckDB, some here, feeds of ours; and the lake is sound."""
+    """Every snapshot in DuckDB, some here, feeds of ours; and the lake is sound.
+
+    Writers at once never meet twice in the same way: a difference tells all there is to know of it.
+    """
+    try:
+        _look_at_all(plain, engines, logs, seed=seed, reads=reads)
+    except Difference as error:
+        raise Difference(error.check, f"{error}\n{_commits(logs)}\n{_catalog(engines)}") from error
+
+
+def _commits(logs: Sequence[Log]) -> str:
+    """Which snapshot is whose, and how often each was refused."""
+    commits = sorted((c for log in logs for c in log.commits), key=lambda c: c.snapshot)
+    told = [f"{c.snapshot} {c.writer}: {'; '.join(d.told for d in c.deeds)}" for c in commits]
+    return "\n".join([f"refused: {[log.refused for log in logs]}", *told])
+
+
+def _catalog(engines: Engines) -> str:
+    """The rows of the catalog that say which rows a snapshot shows."""
+    db = engines.ours("a").current_lake().db
+    inlined = db.fetch(f"SELECT table_name FROM {db.table('ducklake_inlined_data_tables')}")
+    names = ["ducklake_data_file", "ducklake_delete_file", *(str(row[0]) for row in inlined)]
+    parts = []
+    for name in names:
+        parts += [f"{name}:", *map(str, db.fetch(f"SELECT * FROM {db.table(name)}"))]
+    return "\n".join(parts)
+
+
+def _look_at_all(
+    plain: Plain, engines: Engines, logs: Sequence[Log], *, seed: int, reads: int
+) -> None:
     look, rng = Looker(plain, engines), random.Random(seed)
     versions = sorted(plain.versions)
     for version in versions:
