@@ -17,9 +17,11 @@ from ducklake_spark.binder.decode_expressions import (
     decode_order,
 )
 from ducklake_spark.binder.decode_types import decode_type, decode_value
+from ducklake_spark.binder.delim_ctes import with_delim_joins
 from ducklake_spark.binder.expressions import (
     Aggregate,
     Comparison,
+    Conjunction,
     Expression,
     Ref,
     Unnest,
@@ -27,6 +29,7 @@ from ducklake_spark.binder.expressions import (
 )
 from ducklake_spark.binder.fields import Fields
 from ducklake_spark.binder.types import BIGINT
+from ducklake_spark.binder.versions import is_newer, older_plan
 from ducklake_spark.errors import NotSupported
 
 _E = TypeVar("_E", Aggregate, Window, Unnest)
@@ -43,7 +46,12 @@ def decode_plan(document: Mapping[str, Any]) -> op.Plan:
     plans = document.get("plans", ())
     if len(plans) != 1:
         raise NotSupported(f"Expected the plan of one query, but got {len(plans)}.")
-    return decode_operator(plans[0])
+    return decode_newer(plans[0]) if is_newer() else decode_operator(plans[0])
+
+
+def decode_newer(node: Node) -> op.Plan:
+    """A plan that DuckDB 2 has serialised."""
+    return with_delim_joins(decode_operator(older_plan(node)))
 
 
 def decode_operator(node: Node) -> op.Plan:
@@ -283,16 +291,29 @@ def _conditions(fields: Fields) -> tuple[tuple[Comparison, ...], tuple[Expressio
 
 
 def _join(fields: Fields, children: Children) -> op.Plan:
-    _refuse_maps(fields)
     fields.skip("mark_types", "delim_flipped")
     conditions, others = _conditions(fields)
     predicate = fields.optional("predicate", decode_expression)
-    extra = [*others, *([predicate] if predicate is not None else [])]
-    if len(extra) > 1:
-        raise fields.refusal("it has several conditions over both sides")
-    return op.Join(
-        fields.take("join_type"), children[0], children[1], conditions, extra[0] if extra else None
-    )
+    extra = (*others, *([predicate] if predicate is not None else []))
+    both = Conjunction("AND", extra) if len(extra) > 1 else next(iter(extra), None)
+    found = op.Join(fields.take("join_type"), children[0], children[1], conditions, both)
+    return _mapped(found, fields)
+
+
+def _mapped(join: op.Join, fields: Fields) -> op.Plan:
+    """The columns that a join gives on, where they are not all of both sides."""
+    left, right = (fields.take(f"{side}_projection_map", ()) for side in ("left", "right"))
+    if not left and not right:
+        return join
+    types = op.types_of(join)
+    before, after = len(op.types_of(join.left)), len(op.types_of(join.right))
+    shows_right = len(types) == before + after
+    kept = [*(left or range(before))]
+    if shows_right:
+        kept += [before + index for index in right or range(after)]
+    else:
+        kept += range(before, len(types))  # a mark, or nothing
+    return op.Projection(join, tuple(Ref(index, types[index]) for index in kept))
 
 
 def _refuse_maps(fields: Fields) -> None:

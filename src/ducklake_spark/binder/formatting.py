@@ -10,6 +10,7 @@ from typing import Any, Final
 from ducklake_spark.binder.errors import Texts, binding_error
 from ducklake_spark.binder.mirror import BindSettings, Mirror
 from ducklake_spark.binder.trees import Tree, walk
+from ducklake_spark.binder.versions import is_newer, older_tree
 from ducklake_spark.caching import remembered
 from ducklake_spark.errors import SqlSyntaxError
 
@@ -55,7 +56,8 @@ def _parsed(text: str) -> Tree:
         raise binding_error(document, Texts(text, text))
     if len(document["statements"]) != 1:
         raise SqlSyntaxError(f"Expected one query, but got {text.strip()[:80]!r}.")
-    return document
+    found: Tree = older_tree(document) if is_newer() else document
+    return found
 
 
 def _ask(statement: str, value: str) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from ducklake_spark.binder.errors import Source, Texts, binding_error
 from ducklake_spark.binder.mirror import Mirror
+from ducklake_spark.binder.versions import is_newer, older_tree
 from ducklake_spark.errors import InvalidInput, SqlSyntaxError
 
 Tree = dict[str, Any]
@@ -57,6 +58,8 @@ def parse_query(mirror: Mirror, text: str, source: Source | None = None) -> Pars
         raise binding_error(document, Texts(text, text, source))
     if len(document["statements"]) != 1:
         raise InvalidInput("Expected one query, but the text holds several.")
+    if is_newer():
+        document = older_tree(document)
     lists = tuple(_select_lists(document["statements"][0]["node"]))
     return Parsed(text, document, source, lists)
 

@@ -10,7 +10,7 @@ import datetime as dt
 import json
 import uuid
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +33,8 @@ from ducklake_spark.model.types import DataType, ScalarType, format_sql_type
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+_STORAGE_VERSION: Final = "v1.0.0"
 
 _COLUMN_TYPES: Final[dict[Kind, str]] = {
     "bigint": "BIGINT",
@@ -132,6 +134,8 @@ def _connect(target: str, *, read_only: bool) -> DuckDBPyConnection:
     import duckdb
 
     path = target if target == ":memory:" else str(Path(target).expanduser())
+    if not read_only and path != ":memory:" and not Path(path).exists():
+        _make_file(path)
     try:
         return duckdb.connect(path, read_only=read_only)
     except duckdb.ConnectionException:
@@ -139,6 +143,18 @@ def _connect(target: str, *, read_only: bool) -> DuckDBPyConnection:
         if not read_only:
             raise
         return duckdb.connect(path)
+
+
+def _make_file(path: str) -> None:
+    """Make a file that DuckDB 1.x opens too, whose extension shares the lake."""
+    import duckdb
+
+    if int(duckdb.__version__.split(".", maxsplit=1)[0]) < 2:
+        return  # it makes such files by itself
+    # What stands in the way is told where the file is opened; another may be making it as well.
+    with suppress(duckdb.Error), duckdb.connect(":memory:") as db:
+        db.execute(f"ATTACH {_literal(path)} AS made (STORAGE_VERSION '{_STORAGE_VERSION}')")
+        db.execute("DETACH made")
 
 
 def write_in(sql: str, params: Sequence[Any]) -> tuple[str, list[Any]]:

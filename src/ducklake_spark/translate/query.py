@@ -165,7 +165,7 @@ def _one_row(plan: op.DummyScan, context: Context) -> Relation:
 _OPERATORS: Final[dict[type, Callable[[Any, Context], Relation]]] = {
     op.Projection: _projection,
     op.Filter: _filter,
-    op.Join: joins.join,
+    op.Join: subqueries.single_join,
     op.CrossProduct: joins.cross_product,
     op.AsofJoin: ordered_joins.asof_join,
     op.PositionalJoin: ordered_joins.positional_join,

@@ -46,6 +46,7 @@ from ducklake_spark.translate.joins import (
     existential,
     exists_mark,
     inner_source,
+    join,
     joined_relation,
     single_item,
 )
@@ -103,6 +104,14 @@ def delim_get(plan: DelimGet, context: Context) -> Relation:
         return Relation(tuple(outer(scope.join, index) for index in range(len(plan.types))))
     item = context.item()
     return Relation(item_columns(item, len(plan.types)), Fragment((f"{scope.domain} {item}",)))
+
+
+def single_join(plan: Join, context: Context) -> Relation:
+    """A join, which may want one row at most of the right side for each row of the left."""
+    if plan.kind != "SINGLE" or plan.predicate is not None or not plan.conditions:
+        return join(plan, context)
+    left, right = context.relation(plan.left), context.relation(plan.right)
+    return _computed_single(plan, left, right, context)
 
 
 def delim_join(plan: DelimJoin, context: Context) -> Relation:
@@ -376,7 +385,7 @@ def _numbers_rows(window: Window) -> bool:
 
 
 def _computed_single(
-    plan: DelimJoin, left: Relation, right: Relation, context: Context
+    plan: Join | DelimJoin, left: Relation, right: Relation, context: Context
 ) -> Relation:
     """The subquery's rows grouped by the keys, an error where a key has two of them."""
     right = context.ready(right)
