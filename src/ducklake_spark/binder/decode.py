@@ -7,6 +7,7 @@ version which says something new is never misread.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from ducklake_spark.binder import operators as op
@@ -51,7 +52,15 @@ def decode_plan(document: Mapping[str, Any]) -> op.Plan:
 
 def decode_newer(node: Node) -> op.Plan:
     """A plan that DuckDB 2 has serialised."""
-    return with_delim_joins(decode_operator(older_plan(node)))
+    return with_delim_joins(_with_plain_marks(decode_operator(older_plan(node))))
+
+
+def _with_plain_marks(plan: op.Plan) -> op.Plan:
+    """The plan with marks of several columns as SQL has them."""
+    plan = op.with_inputs(plan, _with_plain_marks)
+    if isinstance(plan, op.Join) and plan.kind == "MARK":
+        return replace(plan, spreads_null=False)
+    return plan
 
 
 def decode_operator(node: Node) -> op.Plan:

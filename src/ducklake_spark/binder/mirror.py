@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ducklake_spark.binder.versions import newer_settings
 from ducklake_spark.caching import declare
 from ducklake_spark.errors import UnknownOption
 from ducklake_spark.model.names import quote_identifier
@@ -266,7 +267,7 @@ def _open(settings: BindSettings) -> Any:
     """A locked DuckDB, which opens nothing whatever a text tells it."""
     import duckdb
 
-    db = duckdb.connect(":memory:", config={**_CONFIG})
+    db = duckdb.connect(":memory:", config={**_CONFIG, **newer_settings()})
     if settings.time_zone is not None:
         db.execute("SET TimeZone = $1", [settings.time_zone])
     try:

@@ -103,6 +103,8 @@ class Join:
         conditions: comparisons of which `left` is over the left rows and `right` over the right
             rows, both counted from 0.
         predicate: a further condition over left and then right rows, if there is one.
+        spreads_null: whether the mark of several columns is NULL if any of them is NULL in any row,
+            as DuckDB 1.x has it; otherwise only where the rest of that row is equal.
     """
 
     kind: JoinKind
@@ -110,6 +112,7 @@ class Join:
     right: Plan
     conditions: tuple[Comparison, ...] = ()
     predicate: Expression | None = None
+    spreads_null: bool = True
 
 
 @dataclass(frozen=True, slots=True)

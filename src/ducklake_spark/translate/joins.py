@@ -227,7 +227,8 @@ def mark_join(plan: Join, left: Relation, context: Context) -> Relation:
         nodes = condition_nodes(plan.conditions, plan.predicate, len(left.columns))
         cells = (*left.columns, *right.columns)
         values = [context.scalar(node, cells) for node in nodes]
-        sides = [side for each in nodes for side in _sides(each)] if len(nodes) > 1 else []
+        spreads = plan.spreads_null and len(nodes) > 1
+        sides = [side for each in nodes for side in _sides(each)] if spreads else []
         found = exists_mark(right, values, [context.scalar(side, cells) for side in sides])
     return replace(left, columns=(*left.columns, found))
 
