@@ -32,8 +32,8 @@ from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import SchemaEntry, Snapshot, TableEntry
 from ducklake_spark.model.moments import Zone
 from ducklake_spark.operations.attach import default_name, open_lake, parse_attach_options
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.operations.metadata import metadata_name
-from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.turns import TakesTurns
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ducklake_spark
-from ducklake_spark.operations.read import load_contents
+from ducklake_spark.operations.contents import load_contents
 
 
 def inlined_values(version):

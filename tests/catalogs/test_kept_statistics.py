@@ -11,7 +11,7 @@ from ducklake_spark import caching
 from ducklake_spark.catalog.file_facts import FileFacts, KnownFacts
 from ducklake_spark.model.predicate import Comparison
 from ducklake_spark.operations.choose_files import FileChoice
-from ducklake_spark.operations.read import load_contents
+from ducklake_spark.operations.contents import load_contents
 from ducklake_spark.plan.bounds import FileStats
 from support.threads import in_threads
 from support.writing import Writer, open_session

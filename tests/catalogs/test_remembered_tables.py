@@ -11,8 +11,8 @@ from ducklake_spark.catalog_db.tables import SNAPSHOT_CHANGES
 from ducklake_spark.errors import MissingDataFile
 from ducklake_spark.model.predicate import And, Comparison, In, IsNull, Or
 from ducklake_spark.operations.choose_files import LargeChoice
+from ducklake_spark.operations.contents import load_contents
 from ducklake_spark.operations.expire import expire_snapshots
-from ducklake_spark.operations.read import load_contents
 from support.writing import Keeper, Writer, open_session
 
 

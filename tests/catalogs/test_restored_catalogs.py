@@ -9,7 +9,7 @@ import pytest
 
 from ducklake_spark.catalog.snapshots import load_snapshots
 from ducklake_spark.errors import TableNotFound, TransactionConflict
-from ducklake_spark.operations.read import load_contents
+from ducklake_spark.operations.contents import load_contents
 from support.writing import Writer, open_session
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ducklake_spark.errors import DuckLakeError
-from ducklake_spark.operations.read import load_contents
+from ducklake_spark.operations.contents import load_contents
 from support.oracle import Oracle
 from support.writing import open_session
 

@@ -65,6 +65,32 @@ def test_the_number_of_rows_reaches_the_optimizer(lake, numbers):
     assert "rowCount=300" in text
 
 
+def test_bounds_and_nulls_of_columns_reach_the_optimizer(lake):
+    facts = f"{lake.name}.main.facts"
+    lake.spark.range(10_000).selectExpr(
+        "id", "id % 10 AS k", "DATE '2026-01-01' + CAST(id % 100 AS INT) AS day",
+        "CASE WHEN id % 4 = 0 THEN id END AS some", "CAST(id / 100 AS DECIMAL(10, 2)) AS price",
+    ).writeTo(facts).create()  # fmt: skip
+    lake.spark.conf.set("spark.sql.cbo.enabled", "true")
+    try:
+        for where, rows in (
+            ("id < 2500", 2500),
+            ("k = 3", 1000),
+            ("day >= DATE '2026-03-22'", 2000),
+            ("some IS NOT NULL", 2500),
+            ("id > 20000", 0),
+        ):
+            text = lake.spark.sql(f"EXPLAIN COST SELECT id FROM {facts} WHERE {where}").first()[0]
+            line = next(each for each in text.splitlines() if "Filter" in each)
+            assert _rows_of(line) == pytest.approx(rows, rel=0.1, abs=1)
+    finally:
+        lake.spark.conf.unset("spark.sql.cbo.enabled")
+
+
+def _rows_of(line):
+    return float(line.split("rowCount=")[1].split(")")[0].replace("E+", "e"))
+
+
 def test_a_query_by_name_asks_for_its_table_once_and_gets_the_same_one(lake, numbers, monkeypatch):
     from ducklake_spark.spark_face import names
 

@@ -19,9 +19,9 @@ from ducklake_spark.model.names import make_uuid7
 from ducklake_spark.model.types import ScalarType
 from ducklake_spark.operations import alter, objects, views
 from ducklake_spark.operations.append import ROW_ID_COLUMN
+from ducklake_spark.operations.contents import Contents, load_contents
 from ducklake_spark.operations.layouts import set_sorted_by
 from ducklake_spark.operations.objects import NewColumn
-from ducklake_spark.operations.read import Contents, load_contents
 from ducklake_spark.operations.row_changes import stage_outcomes
 from ducklake_spark.operations.whole_files import stage_truncate
 from ducklake_spark.operations.write_layout import plan_layout

@@ -14,7 +14,7 @@ from ducklake_spark.errors import InvalidInput, NotSupported
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.schema import Schema
 from ducklake_spark.model.temporal import parse_moment
-from ducklake_spark.operations.read import TableVersion
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.session import Session
 from ducklake_spark.spark.carriers import carrier_type
 from ducklake_spark.spark_face.asked import Asked, parse_options

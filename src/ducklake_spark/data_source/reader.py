@@ -11,7 +11,8 @@ from ducklake_spark.data_source.opened import Opened, open_asked, shape
 from ducklake_spark.data_source.pieces import pack, plan_rows, read_piece, rows_piece
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.model.schema import Schema
-from ducklake_spark.operations.read import TableVersion, load_contents, plan_contents
+from ducklake_spark.operations.contents import TableVersion, load_contents
+from ducklake_spark.operations.read import plan_contents
 
 
 class LakeReader(DataSourceReader):

@@ -21,7 +21,7 @@ from ducklake_spark.data_source.pieces import (
 from ducklake_spark.data_source.reader import pack_nothing, plan_pieces
 from ducklake_spark.errors import InvalidInput, SnapshotNotFound
 from ducklake_spark.operations.changes import load_feed, plan_feed_files
-from ducklake_spark.operations.read import TableVersion
+from ducklake_spark.operations.contents import TableVersion
 
 _NOTHING: Final = -1
 """The snapshot of a stream that has read nothing yet and begins with the whole table."""

@@ -33,7 +33,7 @@ from ducklake_spark.execution.joined_rows import JoinedRows
 from ducklake_spark.execution.settings import binding_settings
 from ducklake_spark.model.names import quote_for_spark, quote_identifier
 from ducklake_spark.model.schema import Schema, build_column
-from ducklake_spark.operations.read import TableVersion
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.spark.engine import register_engine_calls
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.jobs import run_job

@@ -49,7 +49,8 @@ from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import MacroEntry, MacroImplementation, MacroParameter, ViewEntry
 from ducklake_spark.model.names import quote_for_spark, quote_identifier
 from ducklake_spark.model.types import DataType, format_sql_type, parse_type
-from ducklake_spark.operations.read import TableVersion, read_table
+from ducklake_spark.operations.contents import TableVersion
+from ducklake_spark.operations.read import read_table
 from ducklake_spark.spark.internal import IDENTITY_TYPES, VIRTUAL_TYPES
 from ducklake_spark.spark.tags import type_of_field
 from ducklake_spark.sql.relations import TableFunctionCall

@@ -15,8 +15,8 @@ from ducklake_spark.execution.defaults import default_text
 from ducklake_spark.execution.queries import select_frame
 from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.model.types import format_sql_type
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.operations.describe import RowSet
-from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.operations.row_changes import (
     IDENTITY,
     open_target,

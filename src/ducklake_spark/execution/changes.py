@@ -12,7 +12,7 @@ from ducklake_spark.execution.compute import compute_all
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.moments import moment_of_python, moment_of_sql
 from ducklake_spark.operations.changes import read_changes, read_half
-from ducklake_spark.operations.read import TableVersion
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.sql.relations import TableFunctionCall
 
 if TYPE_CHECKING:

@@ -31,10 +31,10 @@ from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import format_sql_type
 from ducklake_spark.operations import objects
 from ducklake_spark.operations.append import append, append_rows
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.operations.describe import RowSet
 from ducklake_spark.operations.objects import NewColumn
 from ducklake_spark.operations.overwrite import overwrite_all
-from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.spark.align import align_by_name, align_by_position
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.spark.local import local_frame

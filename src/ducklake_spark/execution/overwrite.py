@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ducklake_spark.commit.transaction import Transaction
     from ducklake_spark.connection import Connection
     from ducklake_spark.model.entities import TableEntry
-    from ducklake_spark.operations.read import TableVersion
+    from ducklake_spark.operations.contents import TableVersion
 
 FITS: Final = "__ducklake_fits"
 _numbers = itertools.count(1)

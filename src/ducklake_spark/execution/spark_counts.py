@@ -19,8 +19,8 @@ from ducklake_spark.model.schema import Column
 from ducklake_spark.model.temporal import TEMPORALS, from_ordinal
 from ducklake_spark.model.types import DataType, ScalarType
 from ducklake_spark.operations.column_totals import TableTotals, find_totals
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.operations.count_rows import count_rows
-from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.sql.carriers import format_spark_type
 
 # What a SELECT may have besides its list and its FROM for the answer to be the table's own.

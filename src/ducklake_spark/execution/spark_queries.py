@@ -21,7 +21,8 @@ from ducklake_spark.execution.sources import source_frame
 from ducklake_spark.execution.spark_counts import answer_counts
 from ducklake_spark.execution.system import system_function, system_table
 from ducklake_spark.model.names import quote_for_spark
-from ducklake_spark.operations.read import TableVersion, read_table
+from ducklake_spark.operations.contents import TableVersion
+from ducklake_spark.operations.read import read_table
 from ducklake_spark.operations.row_changes import IDENTITY, Target
 from ducklake_spark.spark.failures import spark_failures
 from ducklake_spark.sql.relations import At, Relation, TableFunctionCall, TableReference

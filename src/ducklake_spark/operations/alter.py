@@ -16,9 +16,9 @@ from ducklake_spark.model.changes import AlterTable, RenameTable, SetSort
 from ducklake_spark.model.entities import SchemaEntry, SortSpec, TableEntry
 from ducklake_spark.model.schema import Default, build_column
 from ducklake_spark.model.types import DataType, ListType, MapType, StructType
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.operations.nulls import check_no_nulls
 from ducklake_spark.operations.objects import NewColumn, check_column, check_reserved
-from ducklake_spark.operations.read import TableVersion
 
 
 def add_column(

@@ -15,7 +15,7 @@ from ducklake_spark.catalog.inlined import InlinedRow
 from ducklake_spark.commit.change_log import Kind, parse_changes
 from ducklake_spark.model.schema import Column
 from ducklake_spark.operations.choose_files import FileChoice
-from ducklake_spark.operations.read import TableVersion
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.parquet.foreign import load_found_columns
 from ducklake_spark.parquet.read import load_stored_types
 from ducklake_spark.plan.changes import (

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from ducklake_spark.catalog.file_facts import FileFacts, load_file_facts
 from ducklake_spark.catalog.plain_totals import load_plain_totals
 from ducklake_spark.model.schema import Column
-from ducklake_spark.operations.read import Contents, TableVersion, has_own_files, load_contents
+from ducklake_spark.operations.contents import Contents, TableVersion, has_own_files, load_contents
+from ducklake_spark.plan.estimates import Estimates, estimate_column
 from ducklake_spark.plan.totals import (
     ColumnTotals,
     is_bounded,
@@ -51,6 +52,21 @@ def find_totals(version: TableVersion, asked: Mapping[int, bool]) -> TableTotals
         return None
     columns = {i: merge_totals([part.columns[i] for part in known]) for i in asked}
     return TableTotals(sum(part.rows for part in known), columns)
+
+
+def find_estimates(version: TableVersion) -> dict[int, Estimates]:
+    """What an optimizer may expect of the columns, by id; nothing where only the files can tell."""
+    columns = {
+        column.column_id: column.type
+        for column in version.table.schema.columns
+        if not column.children and is_counted(column.type)
+    }
+    by_id = version.table.schema.by_id
+    asked = {i: is_bounded(kind, _types_of(version, by_id[i])) for i, kind in columns.items()}
+    totals = find_totals(version, asked)
+    if totals is None:
+        return {}
+    return {i: estimate_column(columns[i], totals.rows, totals.columns[i]) for i in columns}
 
 
 def _is_known(version: TableVersion, column_id: int, bounded: bool) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ducklake_spark.catalog.file_totals import FileTotals, load_file_totals
 from ducklake_spark.catalog.inlined import DatedTables, count_inlined_rows, load_dated_tables
 from ducklake_spark.catalog.snapshots import load_latest_snapshot
-from ducklake_spark.operations.read import TableVersion, has_own_files, load_files_of
+from ducklake_spark.operations.contents import TableVersion, has_own_files, load_files_of
 
 
 def count_rows(version: TableVersion) -> int | None:

@@ -17,7 +17,7 @@ from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import TableEntry
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import format_sql_type
-from ducklake_spark.operations.read import TableVersion
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.spark.tags import type_of_field
 
 

@@ -12,7 +12,8 @@ from ducklake_spark.errors import InvalidInput
 from ducklake_spark.model.entities import DataFile
 from ducklake_spark.model.names import quote_for_spark
 from ducklake_spark.model.schema import Column
-from ducklake_spark.operations.read import TableVersion, load_contents, load_files_of, read_table
+from ducklake_spark.operations.contents import TableVersion, load_contents, load_files_of
+from ducklake_spark.operations.read import read_table
 from ducklake_spark.spark.jobs import run_job
 
 

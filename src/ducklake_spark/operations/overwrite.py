@@ -23,7 +23,7 @@ from ducklake_spark.model.literals import parse_text
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.written import WrittenFile
 from ducklake_spark.operations.append import stage_files
-from ducklake_spark.operations.read import TableVersion
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.operations.row_changes import (
     IDENTITY,
     Target,

@@ -25,7 +25,8 @@ from ducklake_spark.model.entities import DataFile, DeleteFile, TableEntry
 from ducklake_spark.model.paths import resolve
 from ducklake_spark.model.written import WrittenDeletes, WrittenFile
 from ducklake_spark.operations.append import ROW_ID_COLUMN, stage_rows
-from ducklake_spark.operations.read import Contents, TableVersion, load_contents, read_contents
+from ducklake_spark.operations.contents import Contents, TableVersion, load_contents
+from ducklake_spark.operations.read import read_contents
 from ducklake_spark.operations.write_layout import plan_layout
 from ducklake_spark.parquet.delete_files import DeletedRows, DeleteLayout, FileFacts
 from ducklake_spark.plan.layout import WriteLayout

@@ -14,7 +14,7 @@ from typing import Final
 from ducklake_spark.commit.transaction import Transaction
 from ducklake_spark.lake import remove_files
 from ducklake_spark.model.entities import DataFile
-from ducklake_spark.operations.read import Contents, TableVersion, load_contents
+from ducklake_spark.operations.contents import Contents, TableVersion, load_contents
 from ducklake_spark.operations.row_changes import delete_layout, file_facts, stage_outcomes
 from ducklake_spark.parquet.delete_files import DeletedRows, DeleteLayout
 from ducklake_spark.parquet.hidden_rows import load_visible_positions

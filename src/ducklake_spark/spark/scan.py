@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from pyspark.sql import Column as SparkColumn
@@ -78,6 +79,7 @@ def scan(
     inlined: Sequence[DataFrame] = (),
     inlined_deletes: Sequence[tuple[int, int]] = (),
     virtual_columns: Sequence[str] = (),
+    estimates: Mapping[int, Mapping[str, Any]] = MappingProxyType({}),
 ) -> DataFrame:
     """The rows of a table at a snapshot, with the table's columns and then the virtual ones.
 
@@ -89,10 +91,13 @@ def scan(
         inlined_deletes: (data file id, position) of rows that the catalog says are deleted.
         virtual_columns: of rowid, snapshot_id, filename, file_row_number, file_index, and of
             those that tell rows apart, `IDENTITY_TYPES` and `ADDED_AT`.
+        estimates: what the optimizer is told of columns, by id.
     """
     _check_virtual(virtual_columns)
     chosen = _remembering(choose)
-    context = _Context(spark, plan, chosen, tuple(inlined_deletes), tuple(virtual_columns))
+    context = _Context(
+        spark, plan, chosen, tuple(inlined_deletes), tuple(virtual_columns), estimates
+    )
     frames = [*(context.read(branch) for branch in plan.branches), *inlined]
     if not frames:
         extra = [Column(-1, name, _TYPES[name]) for name in virtual_columns]
@@ -141,7 +146,9 @@ class _Context:
         chosen: Callable[[Predicate], _Chosen],
         inlined_deletes: Sequence[tuple[int, int]],
         virtual: Sequence[str],
+        estimates: Mapping[int, Mapping[str, Any]],
     ) -> None:
+        self.estimates = estimates
         self.spark = spark
         self.plan = plan
         self.chosen = chosen
@@ -194,7 +201,9 @@ class _Context:
                 constants=_CONSTANTS if bits is None else _WITH_BITS,
                 columns=filter_columns(branch),
                 estimate=Estimate(
-                    f"{self.plan.table.name} (snapshot {self.plan.snapshot_id})", _rows(branch)
+                    f"{self.plan.table.name} (snapshot {self.plan.snapshot_id})",
+                    _rows(branch),
+                    self._column_estimates(branch),
                 ),
                 **self._files(branch, bits),
             ),
@@ -204,6 +213,17 @@ class _Context:
             # is left of other conditions might have to be decided file by file.
             frame = frame.withColumn(POSITION, keep_column(self.spark, _ROW_INDEX, _position))
         return frame
+
+    def _column_estimates(self, branch: Branch) -> dict[str, Mapping[str, Any]]:
+        """Those of the columns that the files have, by the names that are asked of the files."""
+        found: dict[str, Mapping[str, Any]] = {}
+        if len(self.plan.branches) > 1:
+            return found  # they are of all rows of the table
+        for read in branch.columns:
+            told = self.estimates.get(read.column.column_id)
+            if told is not None and read.stored is not None:
+                found[_field(read, branch).name] = told
+        return found
 
     def _arrow(self, branch: Branch) -> DataFrame:
         embedded = self._embedded(branch)

@@ -24,7 +24,7 @@ from ducklake_spark.execution.merge_ranges import (
 )
 from ducklake_spark.execution.overwrite import add_columns
 from ducklake_spark.model.names import quote_for_spark
-from ducklake_spark.operations.read import TableVersion
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.operations.row_changes import (
     IDENTITY,
     Target,

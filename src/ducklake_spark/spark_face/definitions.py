@@ -14,8 +14,8 @@ from ducklake_spark.execution.alter import altering, apply_step
 from ducklake_spark.execution.sorting import sort_keys
 from ducklake_spark.model.entities import TableEntry
 from ducklake_spark.operations import objects, views
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.operations.options import set_option
-from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark_face.columns import new_columns, shown_columns, wanted_columns
 from ducklake_spark.spark_face.inserts import Destination, append_rows, overwrite_rows

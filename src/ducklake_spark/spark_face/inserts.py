@@ -23,12 +23,12 @@ from ducklake_spark.model.entities import Snapshot, TableEntry
 from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import format_sql_type
 from ducklake_spark.operations.append import append
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.operations.overwrite import (
     overwrite_all,
     overwrite_partitions,
     overwrite_some,
 )
-from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.operations.row_changes import Target, open_target
 from ducklake_spark.spark.align import align_by_name, align_by_position
 from ducklake_spark.spark.carriers import carrier_type

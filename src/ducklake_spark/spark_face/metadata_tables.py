@@ -18,8 +18,8 @@ from ducklake_spark.model.entities import DataFile, TableEntry
 from ducklake_spark.model.names import quote_identifier
 from ducklake_spark.model.partition import folder_names, parse_transform
 from ducklake_spark.operations import describe
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.operations.describe import RowSet
-from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.spark_face.registry import Named
 
 NAMESPACE: Final = "system"

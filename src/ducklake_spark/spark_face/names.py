@@ -15,7 +15,8 @@ from ducklake_spark.bridge.sessions import java_frame, lake_table
 from ducklake_spark.errors import InvalidInput, NotFound
 from ducklake_spark.model.names import quote_for_spark, quote_identifier
 from ducklake_spark.model.schema import Column, Schema
-from ducklake_spark.operations.read import TableVersion, kept_plan, load_contents, read_table
+from ducklake_spark.operations.contents import TableVersion, load_contents
+from ducklake_spark.operations.read import kept_plan, read_table
 from ducklake_spark.spark_face import (
     alterations,
     definitions,

@@ -9,8 +9,8 @@ from typing import Final
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.lake import Lake
 from ducklake_spark.model.entities import TableEntry
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.operations.layouts import Key
-from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.options import OPTIONS, find_option
 from ducklake_spark.spark_face.layouts import (
     all_partitions,

@@ -8,7 +8,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from ducklake_spark.errors import InvalidInput, NotSupported
-from ducklake_spark.operations.read import TableVersion
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.spark_face.asked import FEED, TIME_TRAVEL, Asked
 from ducklake_spark.spark_face.formats import read_asked
 from ducklake_spark.spark_face.registry import Named

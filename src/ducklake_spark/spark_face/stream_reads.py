@@ -25,7 +25,8 @@ from ducklake_spark.errors import (
 )
 from ducklake_spark.model.schema import Schema
 from ducklake_spark.operations.changes import read_changes, read_half
-from ducklake_spark.operations.read import TableVersion, read_table
+from ducklake_spark.operations.contents import TableVersion
+from ducklake_spark.operations.read import read_table
 from ducklake_spark.spark_face.asked import Asked
 from ducklake_spark.spark_face.offsets import Position
 from ducklake_spark.spark_face.opened import moment_micros

@@ -11,8 +11,8 @@ from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.model.literals import format_text, parse_text
 from ducklake_spark.model.schema import Column
 from ducklake_spark.operations.column_totals import TableTotals, find_totals
+from ducklake_spark.operations.contents import TableVersion
 from ducklake_spark.operations.count_rows import count_rows
-from ducklake_spark.operations.read import TableVersion
 from ducklake_spark.spark.local import local_frame
 from ducklake_spark.spark_face.registry import Named
 

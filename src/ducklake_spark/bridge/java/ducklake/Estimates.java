@@ -66,14 +66,18 @@ public final class Estimates {
         option(told.get("min")),
         option(told.get("max")),
         some(told.get("nulls")),
-        option(told.get("width")),
-        option(told.get("width")),
+        length(told.get("width")),
+        length(told.get("width")),
         Scala.none(),
         CatalogColumnStat.VERSION());
   }
 
   private static Option option(Object value) {
     return Option.apply(value);
+  }
+
+  private static Option length(Object value) {
+    return value == null ? Scala.none() : Option.apply(Long.valueOf(((Number) value).longValue()));
   }
 
   private static Option some(Object value) {
