@@ -46,6 +46,7 @@ from ducklake_spark.translate.joins import (
     existential,
     exists_mark,
     inner_source,
+    is_one_item,
     joined_relation,
     single_item,
 )
@@ -192,7 +193,7 @@ def _pulled_inner(
         source,
         (*left.where, *where, *rest),
         (*left.carried, *still),
-        is_item=left.source is None or right.source is None,
+        is_item=is_one_item(left, right),
     )
 
 

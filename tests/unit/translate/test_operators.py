@@ -141,9 +141,14 @@ def test_an_aggregate_in_from_is_joined_and_an_exists_is_a_scalar_subquery(text_
     ("query", "word"),
     [
         (
-            "WITH RECURSIVE r(n) USING KEY (n) AS (SELECT 1 UNION SELECT n + 1 FROM r WHERE n < 3) "
+            "WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT n + 1 FROM r "
+            "WHERE n NOT IN (SELECT n FROM r WHERE n > 3)) FROM r",
+            "over the rows of a recursive step",
+        ),
+        (
+            "WITH RECURSIVE r(n) AS (SELECT 1 UNION (WITH s AS (FROM r) SELECT x.n FROM s x, s)) "
             "FROM r",
-            "USING KEY",
+            "over the rows of a recursive step",
         ),
         ("FROM t POSITIONAL JOIN u", "POSITIONAL"),
         ("FROM glob('*')", "glob"),
