@@ -125,6 +125,8 @@ def joined_relation(
         raise NotPullable(f"the inner side of a {kind} join depends on the query around")
     if kind in ("RIGHT", "FULL") and (left.carried or any(map(cell_outers, left.columns))):
         raise NotPullable(f"a {kind} join depends on the query around")
+    if kind == "FULL" and any(map(context.reads_step, (left.source, right.source))):
+        raise NotSupported("A FULL JOIN over the rows of a recursive step is not supported.")
     left = _outer_side(left, context, loses_rows=kind in ("RIGHT", "FULL"))
     right = single_item(right, context)
     on = [context.scalar(node, (*left.columns, *right.columns)) for node in nodes]

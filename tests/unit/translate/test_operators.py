@@ -150,6 +150,12 @@ def test_an_aggregate_in_from_is_joined_and_an_exists_is_a_scalar_subquery(text_
             "FROM r",
             "over the rows of a recursive step",
         ),
+        (
+            "WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT n + 1 FROM r FULL JOIN t ON n = a) "
+            "FROM r",
+            "A FULL JOIN over the rows of a recursive step",
+        ),
+        ("SELECT 99999999999999999999999999999999999999::HUGEINT + 1", "more than the 38 digits"),
         ("FROM t POSITIONAL JOIN u", "POSITIONAL"),
         ("FROM glob('*')", "glob"),
     ],
