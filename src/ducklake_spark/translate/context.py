@@ -144,6 +144,17 @@ class Context:
         marks = [f"inline({step.last}." for step in self.steps.values()]
         return any(mark in p for p in pieces if isinstance(p, str) for mark in marks)
 
+    def shared(self, name: str, text: Fragment) -> str:
+        """What stands in FROM for rows that are read more than once: a common table expression.
+
+        Where they are those of a recursive step, which are not known in front of the query, it is
+        the text itself.
+        """
+        if self.reads_step(text):
+            return f"({text})"
+        self.define(name, text)
+        return name
+
     def define(self, name: str, text: Fragment, *, is_recursive: bool = False) -> None:
         """Add a common table expression."""
         self.definitions.append(Definition(name, text, is_recursive))

@@ -125,14 +125,24 @@ def joined_relation(
         raise NotPullable(f"the inner side of a {kind} join depends on the query around")
     if kind in ("RIGHT", "FULL") and (left.carried or any(map(cell_outers, left.columns))):
         raise NotPullable(f"a {kind} join depends on the query around")
-    if kind == "FULL" and any(map(context.reads_step, (left.source, right.source))):
-        raise NotSupported("A FULL JOIN over the rows of a recursive step is not supported.")
+    refuse_inner_step(kind, left, right, context)
     left = _outer_side(left, context, loses_rows=kind in ("RIGHT", "FULL"))
     right = single_item(right, context)
     on = [context.scalar(node, (*left.columns, *right.columns)) for node in nodes]
     if any(text.outers for text in on):
         raise NotPullable(f"the condition of a {kind} join depends on the query around")
     return attached(kind, left, right, on)
+
+
+def refuse_inner_step(kind: str, left: Relation, right: Relation, context: Context) -> None:
+    """The rows of a recursive step are those of a query around, which Spark joins in few places."""
+    inner = {"RIGHT": (left,), "FULL": (left, right)}.get(kind, (right,))
+    if any(context.reads_step(each.source) for each in inner):
+        shown = {"SINGLE": "correlated subquery", "MARK": "condition"}.get(kind, f"{kind} JOIN")
+        raise NotSupported(
+            f"A {shown} that looks for the rows of a recursive step is not supported.",
+            hint="an inner join with them is.",
+        )
 
 
 def _outer_side(left: Relation, context: Context, *, loses_rows: bool) -> Relation:

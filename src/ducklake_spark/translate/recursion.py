@@ -152,10 +152,7 @@ def _define_in_arrays(
     step = whole(context.rows(plan.step))
     del context.steps[plan.index]
     if any(f"inline({last}." in str(each.text) for each in context.definitions[before:]):
-        raise NotSupported(
-            "A common table expression or a correlated subquery over the rows of a recursive step "
-            "is not supported."
-        )
+        raise NotSupported("A recursion over the rows of a recursive step is not supported.")
     found = _gathered(arrays.gather, step, types, context)
     more = f"({last}.at = 0 OR size({last}.fresh) > 0)"
     if wanted is not None and not plan.keys:

@@ -57,13 +57,17 @@ def cte(plan: Cte, context: Context) -> Relation:
         rows = context.rows(plan.definition)
         if not is_stable(plan.definition) and references(plan.child, plan.index) > 1:
             rows = computed_once(rows, context)
-        context.define(name, whole(rows))
+        name = context.shared(name, whole(rows))
     context.ctes[plan.index] = name
     return context.relation(plan.child)
 
 
 def computed_once(rows: Relation, context: Context) -> Relation:
     """Rows with a further column that makes Spark compute a repeated expression once only."""
+    if context.reads_step(rows.source):
+        raise NotSupported(
+            "Rows of a recursive step that may differ each time cannot be read more than once."
+        )
     number = Fragment(("monotonically_increasing_id()",))
     rows = context.ready(rows)
     return replace(rows, columns=(*rows.columns, number))

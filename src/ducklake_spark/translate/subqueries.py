@@ -48,6 +48,7 @@ from ducklake_spark.translate.joins import (
     inner_source,
     is_one_item,
     joined_relation,
+    refuse_inner_step,
     single_item,
 )
 from ducklake_spark.translate.relations import (
@@ -220,6 +221,7 @@ def _pulled_outer(
     on += [each.text.replace(around) for each in right.carried]
     if any(text.outers for text in on):
         raise NotPullable("a condition on two queries around")
+    refuse_inner_step(plan.kind, left, right, context)
     cells = tuple(cell.replace(around) for cell in shown)
     source = None if right.source is None else right.source.replace(around)
     kind = "LEFT" if plan.kind == "SINGLE" else plan.kind
@@ -313,16 +315,17 @@ def _computed(plan: DelimJoin, left: Relation, context: Context) -> Relation:
     rows = _numbered(plan, left, context)
     if not is_stable(plan.left):
         rows = computed_once(rows, context)
-    context.define(f"l{number}", whole(rows))
+    shared = context.shared(f"l{number}", whole(rows))
     item, other = context.item(), context.item()
     width = len(left.columns)
-    left = Relation(item_columns(item, width), Fragment((f"l{number} {item}",)))
-    below = Relation(item_columns(other, width), Fragment((f"l{number} {other}",)))
+    left = Relation(item_columns(item, width), Fragment((f"{shared} {item}",)))
+    below = Relation(item_columns(other, width), Fragment((f"{shared} {other}",)))
     if not all(is_equal_in_spark(node.type) for node in plan.keys):
         raise NotSupported("A subquery correlated by a column of INTERVAL or MAP is not supported.")
     keys = tuple(context.scalar(node, below.columns) for node in plan.keys)
-    context.define(f"d{number}", select(replace(below, columns=keys), is_distinct=True))
-    with context.scope(Scope(number, f"d{number}")):
+    distinct = select(replace(below, columns=keys), is_distinct=True)
+    domain = context.shared(f"d{number}", distinct)
+    with context.scope(Scope(number, domain)):
         right = context.relation(plan.right)
     if plan.kind == "SINGLE" and not _groups_by_keys(plan):
         return _computed_single(plan, left, right, context)
@@ -360,6 +363,8 @@ def _numbered(plan: DelimJoin, left: Relation, context: Context) -> Relation:
     if not isinstance(plan.left, Windows):
         raise TypeError("row numbers come from a window")
     rows = context.ready(context.relation(plan.left.child))
+    if context.reads_step(rows.source):
+        raise NotSupported("A subquery for each row of a recursive step is not supported here.")
     number = Fragment(("monotonically_increasing_id()",))
     return replace(rows, columns=(*rows.columns, number))
 
