@@ -134,9 +134,11 @@ def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
     if ours is not None:
         return ours
     text = _text(error)
-    if marked := _MARKED.search(text):
-        return _unmark(marked[1], action, text)
     reason = _first_line(text)
+    # Where Spark cannot plan a query it shows the plan, with errors that no row has reached.
+    told = reason if isinstance(error, AnalysisException) else text
+    if marked := _MARKED.search(told):
+        return _unmark(marked[1], action, text)
     if unknown := _NO_FILE_SYSTEM.search(text):
         return _no_file_system(unknown[1], action)
     state, condition = _ask(error, "getSqlState"), _condition(error, text)
