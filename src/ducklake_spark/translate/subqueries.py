@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 from ducklake_spark.binder.expressions import (
     Case,
@@ -28,7 +27,7 @@ from ducklake_spark.binder.operators import (
     Projection,
     Windows,
 )
-from ducklake_spark.errors import NotSupported
+from ducklake_spark.errors import TOO_MANY_ROWS, NotSupported
 from ducklake_spark.translate.context import Context, Scope
 from ducklake_spark.translate.failures import raise_text
 from ducklake_spark.translate.fragments import (
@@ -67,12 +66,6 @@ from ducklake_spark.translate.relations import (
 from ducklake_spark.translate.sets import computed_once
 from ducklake_spark.translate.stability import is_stable
 from ducklake_spark.translate.types import is_equal_in_spark
-
-_TOO_MANY_ROWS: Final = (
-    "Invalid Input Error: More than one row returned by a subquery used as an expression - "
-    "scalar subqueries can only return a single row."
-)
-
 
 # --- not correlated ------------------------------------------------------------------------------
 
@@ -303,7 +296,7 @@ def _on_hidden(each: Carried, place: Fragment, context: Context) -> Carried:
 
 def guarded(value: Fragment, count: Fragment) -> Fragment:
     """A value that is an error where there is more than one row."""
-    return sql("CASE WHEN {} > 1 THEN {} ELSE {} END", count, raise_text(_TOO_MANY_ROWS), value)
+    return sql("CASE WHEN {} > 1 THEN {} ELSE {} END", count, raise_text(TOO_MANY_ROWS), value)
 
 
 # --- the general form ----------------------------------------------------------------------------

@@ -42,3 +42,11 @@ def test_an_error_in_a_plan_that_is_shown_has_not_happened():
         spark_failures("run"),
     ):
         raise AnalysisException(f"[A] This join is not possible.\nProject [{shown}]")
+
+
+def test_two_rows_of_a_scalar_subquery_are_told_in_the_words_of_duckdb():
+    with (
+        pytest.raises(InvalidValue, match=r"^Invalid Input Error: More than one row"),
+        spark_failures("run"),
+    ):
+        raise PySparkException("[SCALAR_SUBQUERY_TOO_MANY_ROWS] More than one. SQLSTATE: 21000")
