@@ -203,4 +203,5 @@ READERS: Final[dict[str, Callable[[Connection, Arguments, Named], DataFrame]]] =
     "read_json": _read_json,
     "read_json_auto": _read_json,
     "read_ndjson": _read_json,
+    "read_ndjson_auto": _read_json,
 }
