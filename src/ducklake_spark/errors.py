@@ -44,6 +44,12 @@ from typing import Final, TypeVar
 MARK: Final = "ducklake-spark-error:"
 """Before the parts of an error as JSON, in the text of an exception that leaves a Spark task."""
 
+TOO_MANY_ROWS: Final = (
+    "Invalid Input Error: More than one row returned by a subquery used as an expression - "
+    "scalar subqueries can only return a single row."
+)
+"""What DuckDB says of a scalar subquery, and so do all that find more rows than one."""
+
 _SPOKEN_BY_DUCKDB: Final = re.compile(r"[A-Z][\w ]* Error: ")
 
 Missing = TypeVar("Missing", bound="NotFound")

@@ -96,6 +96,12 @@ def binding_error(document: Mapping[str, Any], texts: Texts) -> DuckLakeError:
     words = f"{_kind_of_error(document)}{words}"
     place = "" if position is None else pointed_at(texts, int(position))
     kind = _class_of(document, message)
+    if document.get("error_type") == "permission":  # the binder's DuckDB opens no file
+        words, kind = (
+            "Not implemented Error: this way to read a file is not supported.",
+            NotSupported,
+        )
+        hint = "there are read_parquet, read_csv and read_json."
     if kind is SqlSyntaxError and position is not None:
         hint = hint or _hint_of_keyword(texts.bound, int(position))
     return kind(words + place, hint=hint)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import DataFrame
+from pyspark.sql import types as T
 
 from ducklake_spark.errors import DataFileError, InvalidInput, MissingDataFile, NotSupported
 from ducklake_spark.model.paths import is_url
@@ -152,17 +153,24 @@ def _read_csv(con: Connection, arguments: Arguments, named: Named) -> DataFrame:
     }
     reader = con.spark.read.options(**options)
     if "columns" in given:
-        reader = reader.schema(_schema_text(given["columns"]))
+        reader = reader.schema(csv_schema(given["columns"]))
     with spark_failures("read CSV files"):
         return reader.csv(paths)
 
 
-def _schema_text(columns: Any) -> str:
+def csv_schema(columns: Any) -> str:
+    """The columns of CSV files, given with their types of DuckDB, in Spark's words."""
     if not isinstance(columns, Mapping):
         raise InvalidInput("columns takes names and types: {'id': 'INTEGER', 'name': 'VARCHAR'}.")
     parts = []
     for name, kind in columns.items():
-        shown = carrier_type(parse_sql_type(str(kind))).simpleString()
+        carrier = carrier_type(parse_sql_type(str(kind)))
+        if isinstance(carrier, T.ArrayType | T.StructType | T.MapType):
+            raise NotSupported(
+                f"read_csv cannot read the column {str(name)!r} as {kind}.",
+                hint="read it as VARCHAR and cast it.",
+            )
+        shown = carrier.simpleString()
         parts.append(f"`{str(name).replace('`', '``')}` {shown}")
     return ", ".join(parts)
 
@@ -195,4 +203,5 @@ READERS: Final[dict[str, Callable[[Connection, Arguments, Named], DataFrame]]] =
     "read_json": _read_json,
     "read_json_auto": _read_json,
     "read_ndjson": _read_json,
+    "read_ndjson_auto": _read_json,
 }

@@ -311,12 +311,26 @@ class _SqlTypeParser:
     def _scalar(self, word: str) -> DataType:
         if word in ("TIME", "TIMESTAMP") and self._peek().upper() in ("WITH", "WITHOUT"):
             word = " ".join([word, *(self._next().upper() for _ in range(3))])
+        elif word in ("TIMESTAMP", "DATETIME") and self._accept("("):
+            return self._timestamp()
         elif word in ("VARCHAR", "CHAR", "TEXT", "STRING", "BPCHAR") and self._accept("("):
             self._next()  # a length is accepted and has no meaning, as in DuckDB
             self._expect(")")
         if word not in _SQL_ALIASES:
             raise InvalidInput(f'There is no type "{word}" (in {self.text!r}).')
         return ScalarType(_SQL_ALIASES[word])
+
+    def _timestamp(self) -> ScalarType:
+        """By the digits behind the second, of which DuckDB takes as many as it has a type for."""
+        digits = self._next()
+        self._expect(")")
+        if not digits.isdigit() or int(digits) > 9:
+            raise InvalidInput(
+                f"TIMESTAMP({digits}) is not possible.",
+                hint="a timestamp has 0 to 9 digits behind the second.",
+            )
+        ends = {0: "timestamp_s", 3: "timestamp_ms", 6: "timestamp", 9: "timestamp_ns"}
+        return ScalarType(next(name for most, name in ends.items() if int(digits) <= most))
 
     def _decimal(self) -> DecimalType:
         precision, scale = 18, 3

@@ -20,6 +20,7 @@ from ducklake_spark import errors
 from ducklake_spark.bridge.errors import convert_errors, original_error
 from ducklake_spark.errors import (
     MARK,
+    TOO_MANY_ROWS,
     CorruptDataFile,
     DuckLakeError,
     InvalidValue,
@@ -33,6 +34,7 @@ _MARKED: Final = re.compile(re.escape(MARK) + r"(\{[^\n]*\})")
 # The state is no help to a reader, and the position is one in the text that Spark was given.
 _TRAILER: Final = re.compile(r"\s+SQLSTATE: \w{5}(; line \d+ pos \d+)?;?$")
 _CONDITION: Final = re.compile(r"\[([A-Z][A-Z_]*(?:\.[A-Z_]+)*)\]")
+_SCALAR: Final = "SCALAR_SUBQUERY_TOO_MANY_ROWS"
 _NO_FILE_SYSTEM: Final = re.compile(r'No FileSystem for scheme "?(\w+)')
 _ADVICE: Final = re.compile(r" (If necessary set \"?spark\.|Use `try_).*?$")
 
@@ -99,6 +101,8 @@ def _scan_error(java: Any) -> DuckLakeError | None:
     if marked := _MARKED.search(text):
         return _unmark(marked[1], "run the query", text)
     told = _CONDITION.match(text)
+    if told and told[1] == _SCALAR:
+        return InvalidValue(TOO_MANY_ROWS)
     reader = find_reader(text) if told and told[1].startswith("FAILED_READ_FILE") else None
     if told is None or reader is None:
         return None
@@ -134,9 +138,11 @@ def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
     if ours is not None:
         return ours
     text = _text(error)
-    if marked := _MARKED.search(text):
-        return _unmark(marked[1], action, text)
     reason = _first_line(text)
+    # Where Spark cannot plan a query it shows the plan, with errors that no row has reached.
+    told = reason if isinstance(error, AnalysisException) else text
+    if marked := _MARKED.search(told):
+        return _unmark(marked[1], action, text)
     if unknown := _NO_FILE_SYSTEM.search(text):
         return _no_file_system(unknown[1], action)
     state, condition = _ask(error, "getSqlState"), _condition(error, text)
@@ -148,6 +154,8 @@ def to_ducklake_error(error: Exception, action: str) -> DuckLakeError:
         return InvalidValue(f"Cannot {action}: {_ADVICE.sub('', reason)}")
     if isinstance(error, AnalysisException):
         return errors.InvalidInput(f"Cannot {action}: {reason}")
+    if condition == _SCALAR:
+        return InvalidValue(TOO_MANY_ROWS)
     if condition.startswith("FAILED_READ_FILE"):
         return _unreadable(action, reason, condition, _cause(error))
     return errors.SparkFailure(f"Cannot {action}: {reason}")

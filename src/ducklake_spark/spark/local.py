@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructField, StructType
 
+from ducklake_spark.errors import NotSupported
 from ducklake_spark.model.schema import Column
 from ducklake_spark.spark.carriers import carrier_type
 
@@ -36,10 +37,20 @@ def carrier_batch(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> A
     """The same rows as one Arrow record batch; no Spark is needed."""
     arrow = carrier_arrow_schema(columns)
     arrays = [
-        pa.array([_to_arrow(row[index], field.type) for row in rows], type=field.type)
+        _array(field, [_to_arrow(row[index], field.type) for row in rows])
         for index, field in enumerate(arrow)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=arrow)
+
+
+def _array(field: pa.Field, values: list[Any]) -> pa.Array:
+    try:
+        return pa.array(values, type=field.type)
+    except pa.ArrowInvalid as error:
+        raise NotSupported(
+            f'A value of column "{field.name}" is too large for {field.type}, in which Spark '
+            "carries it."
+        ) from error
 
 
 def carrier_arrow_schema(columns: Sequence[Column]) -> Any:

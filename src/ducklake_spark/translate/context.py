@@ -42,6 +42,19 @@ class Scope:
     domain: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a recursion that holds its rows in arrays, while it is translated.
+
+    Attributes:
+        last: the item with the arrays.
+        seen: the rows of all steps before, as an item of FROM.
+    """
+
+    last: str
+    seen: str
+
+
 @dataclass(slots=True)
 class Context:
     """The state of one translation."""
@@ -52,6 +65,7 @@ class Context:
     definitions: list[Definition] = field(default_factory=list)
     scopes: list[Scope] = field(default_factory=list)
     ctes: dict[int, str] = field(default_factory=dict)
+    steps: dict[int, Step] = field(default_factory=dict)
     count: int = 0
 
     def relation(self, plan: Plan) -> Relation:
@@ -119,6 +133,27 @@ class Context:
             yield
         finally:
             self.scopes.pop()
+
+    def reads_step(self, text: Fragment | None) -> bool:
+        """Whether a piece of text reads the rows of a recursive step.
+
+        They are columns of the query around a step: a subquery in an expression there is one query
+        too deep for Spark to find them.
+        """
+        pieces = () if text is None else text.pieces
+        marks = [f"inline({step.last}." for step in self.steps.values()]
+        return any(mark in p for p in pieces if isinstance(p, str) for mark in marks)
+
+    def shared(self, name: str, text: Fragment) -> str:
+        """What stands in FROM for rows that are read more than once: a common table expression.
+
+        Where they are those of a recursive step, which are not known in front of the query, it is
+        the text itself.
+        """
+        if self.reads_step(text):
+            return f"({text})"
+        self.define(name, text)
+        return name
 
     def define(self, name: str, text: Fragment, *, is_recursive: bool = False) -> None:
         """Add a common table expression."""

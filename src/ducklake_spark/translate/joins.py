@@ -68,7 +68,7 @@ def cross_product(plan: CrossProduct, context: Context) -> Relation:
     """All pairs of rows."""
     left, right = context.relation(plan.left), context.relation(plan.right)
     if _asks_for_rows(plan.right):
-        right = as_scalar(right)
+        right = as_scalar(right, context)
     return joined_relation("INNER", left, right, (), context)
 
 
@@ -86,12 +86,14 @@ def _asks_for_rows(plan: Plan) -> bool:
             return False
 
 
-def as_scalar(rows: Relation) -> Relation:
+def as_scalar(rows: Relation, context: Context) -> Relation:
     """One row with one column as a scalar subquery, if it reads no query around.
 
     Spark computes it once before the query, where a cross product is a nested loop.
     """
     if rows.source is None or rows.is_optional or reads_around(rows):
+        return rows
+    if context.reads_step(rows.source):
         return rows
     return Relation((Fragment((f"({whole(rows)})",)),))
 
@@ -123,12 +125,24 @@ def joined_relation(
         raise NotPullable(f"the inner side of a {kind} join depends on the query around")
     if kind in ("RIGHT", "FULL") and (left.carried or any(map(cell_outers, left.columns))):
         raise NotPullable(f"a {kind} join depends on the query around")
+    refuse_inner_step(kind, left, right, context)
     left = _outer_side(left, context, loses_rows=kind in ("RIGHT", "FULL"))
     right = single_item(right, context)
     on = [context.scalar(node, (*left.columns, *right.columns)) for node in nodes]
     if any(text.outers for text in on):
         raise NotPullable(f"the condition of a {kind} join depends on the query around")
     return attached(kind, left, right, on)
+
+
+def refuse_inner_step(kind: str, left: Relation, right: Relation, context: Context) -> None:
+    """The rows of a recursive step are those of a query around, which Spark joins in few places."""
+    inner = {"RIGHT": (left,), "FULL": (left, right)}.get(kind, (right,))
+    if any(context.reads_step(each.source) for each in inner):
+        shown = {"SINGLE": "correlated subquery", "MARK": "condition"}.get(kind, f"{kind} JOIN")
+        raise NotSupported(
+            f"A {shown} that looks for the rows of a recursive step is not supported.",
+            hint="an inner join with them is.",
+        )
 
 
 def _outer_side(left: Relation, context: Context, *, loses_rows: bool) -> Relation:
@@ -170,10 +184,17 @@ def _inner(
         source,
         (*left.where, *right.where, *where),
         (*left.carried, *right.carried, *carried),
-        is_item=left.source is None or right.source is None,
+        is_item=is_one_item(left, right),
         is_lateral=left.is_lateral or right.is_lateral,
         is_unique=left.is_unique and right.is_unique,
     )
+
+
+def is_one_item(left: Relation, right: Relation) -> bool:
+    """Whether the FROM clause of an inner join is one item: that of the only side that has one."""
+    if left.source is None or right.source is None:
+        return left.is_item and right.is_item
+    return False
 
 
 def inner_source(
@@ -243,6 +264,7 @@ def _in_subquery(plan: Join, left: Relation, right: Relation, context: Context) 
     if condition.kind != "=" or str(text) not in ("(a = b)", "a = b"):
         return None
     right = context.ready(right)
+    _refuse_step(right, context)
     value = context.scalar(condition.left, left.columns)
     among = context.scalar(condition.right, right.columns)
     if value.outers:
@@ -252,9 +274,18 @@ def _in_subquery(plan: Join, left: Relation, right: Relation, context: Context) 
     return Mark(positive, negative)
 
 
+def _refuse_step(rows: Relation, context: Context) -> None:
+    if any(map(context.reads_step, (rows.source, *rows.where))):
+        raise NotSupported(
+            "IN, EXISTS, ANY and ALL over the rows of a recursive step are not supported. "
+            "Hint: join the rows."
+        )
+
+
 def existential(right: Relation, context: Context) -> Relation:
     """The rows for an EXISTS: its own columns are text, so that only those around are columns."""
     right = context.ready(right)
+    _refuse_step(right, context)
     if right.is_lateral:
         right = context.wrapped(right)
     return replace(

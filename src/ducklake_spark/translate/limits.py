@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ducklake_spark.binder.operators import Bound, Limit, Sample, Sorting
+from ducklake_spark.binder.operators import Bound, Limit, Sample, Sorting, types_of
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.context import Context
 from ducklake_spark.translate.failures import raise_text
@@ -16,6 +16,7 @@ from ducklake_spark.translate.relations import (
     is_plain,
 )
 from ducklake_spark.translate.sort_keys import order_text
+from ducklake_spark.translate.types import holds
 
 _LARGEST = 2**31 - 1
 
@@ -36,6 +37,8 @@ def limit(plan: Limit, context: Context) -> Relation:
         raise NotPullable("a LIMIT for each row of the query around")
     if child.limit:
         child = context.wrapped(child)
+    if context.reads_step(child.source):
+        return _numbered(plan, _ordered_somehow(plan, child), context)
     if all(_is_small(bound) for bound in (plan.limit, plan.offset)):
         text = "".join(
             f" {word} {bound.value}"
@@ -44,6 +47,16 @@ def limit(plan: Limit, context: Context) -> Relation:
         )
         return replace(child, limit=text)
     return _numbered(plan, child, context)
+
+
+def _ordered_somehow(plan: Limit, child: Relation) -> Relation:
+    """The rows of a recursive step in any order, if they have none: Spark refuses LIMIT there."""
+    if child.order:
+        return child
+    for cell, kind in zip(child.values, types_of(plan.child), strict=True):
+        if not holds(kind, "MAP"):
+            return replace(child, order=(_by(cell),))
+    raise NotSupported("A LIMIT over MAP values of a recursive step is not supported.")
 
 
 def _is_small(bound: Bound | None) -> bool:

@@ -11,12 +11,15 @@ from ducklake_spark.binder.operators import AsofJoin, Get, Plan, PositionalJoin,
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.context import Context
 from ducklake_spark.translate.fragments import Fragment, fragment_of, joined, literal_text, sql
+from ducklake_spark.translate.joins import condition_nodes
 from ducklake_spark.translate.relations import (
     NotPullable,
     Relation,
+    and_text,
     reads_around,
     rest_of,
     select_list,
+    subquery,
 )
 from ducklake_spark.translate.sort_keys import group_key
 from ducklake_spark.translate.stability import operators
@@ -53,14 +56,40 @@ def asof_join(plan: AsofJoin, context: Context) -> Relation:
         raise NotSupported("An ASOF join takes equalities and one inequality behind them.")
     if not is_ordered_in_spark(last.left.type):
         raise NotSupported(f"An ASOF join by {last.left.type} is not supported.")
+    if plan.predicate is not None:
+        return _filtered(plan, left, right, context)
     ours = _side(left, [each.left for each in (*equal, last)], "1", context)
     theirs = _side(right, [each.right for each in (*equal, last)], "0", context)
-    found = _picked(plan, sql("{} UNION ALL {}", ours, theirs), context)
-    if plan.predicate is None:
-        return found
-    if plan.kind != "INNER":
-        raise NotSupported(f"A further condition of a {plan.kind} ASOF join is not supported.")
-    return replace(found, where=(context.scalar(plan.predicate, found.columns),))
+    return _picked(plan, sql("{} UNION ALL {}", ours, theirs), context)
+
+
+def _filtered(plan: AsofJoin, left: Relation, right: Relation, context: Context) -> Relation:
+    """A join with a further condition: only right rows that meet it are looked at.
+
+    All pairs are joined, and of those of a left row the last one is taken, as DuckDB does.
+    """
+    is_nested = any(not is_ordered_in_spark(each.left.type) for each in plan.conditions)
+    if plan.kind not in ("INNER", "LEFT") or is_nested:
+        raise NotSupported(f"A further condition of this {plan.kind} ASOF join is not supported.")
+    width, number = len(left.columns), Fragment(("monotonically_increasing_id()",))
+    left = context.wrapped(replace(left, columns=(*left.columns, number)))
+    last = plan.conditions[-1]
+    moment = context.scalar(last.right, right.columns)
+    right = context.wrapped(replace(right, columns=(*right.columns, moment)))
+    ours, theirs = left.values[:width], right.values[:-1]
+    nodes = condition_nodes(plan.conditions, plan.predicate, width)
+    on = and_text(context.scalar(node, (*ours, *theirs)) for node in nodes)
+    picks = "max_by" if last.kind in (">", ">=") else "min_by"
+    best = sql("{}({}, {})", picks, _struct(theirs), right.values[-1])
+    if left.source is None or right.source is None:
+        raise TypeError("a wrapped relation has a FROM clause")
+    source = fragment_of((left.source, f" {plan.kind} JOIN ", right.source, " ON ", on))
+    listed = select_list((sql("first({})", _struct(ours)), best), ("ours", "theirs"))
+    item = context.item()
+    text = fragment_of(("SELECT ", listed, " FROM ", source, " GROUP BY ", left.values[-1]))
+    columns = [sql("{}.ours.c{}", item, str(index)) for index in range(width)]
+    columns += [sql("{}.theirs.c{}", item, str(index)) for index in range(len(theirs))]
+    return context.wrapped(Relation(tuple(columns), subquery(text, item)))
 
 
 def _side(rows: Relation, nodes: Sequence[Expression], tag: str, context: Context) -> Fragment:

@@ -97,8 +97,9 @@ def _projection(plan: op.Projection, context: Context) -> Relation:
         return _plain_projection(plan, context)
     mark = len(context.definitions)
     found = _plain_projection(rows, context)
-    if not found.is_optional and not reads_around(found):
-        return joins.as_scalar(found)
+    is_deep = context.reads_step(found.source)
+    if not found.is_optional and not reads_around(found) and not is_deep:
+        return joins.as_scalar(found, context)
     del context.definitions[mark:]
     return _plain_projection(plan, context)
 

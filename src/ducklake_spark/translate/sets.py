@@ -19,7 +19,7 @@ from ducklake_spark.binder.types import BoundType
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.context import Context
 from ducklake_spark.translate.fragments import Fragment, joined, sql
-from ducklake_spark.translate.recursion import define_recursive
+from ducklake_spark.translate.recursion import define_recursive, rows_wanted
 from ducklake_spark.translate.relations import (
     NotPullable,
     Relation,
@@ -51,18 +51,23 @@ def cte(plan: Cte, context: Context) -> Relation:
     """A query with a common table expression, which is written in front of the whole text."""
     name = f"cte{context.number()}"
     if isinstance(plan.definition, RecursiveCte):
-        define_recursive(plan.definition, name, context)
+        wanted = rows_wanted(plan.child, plan.index)
+        define_recursive(plan.definition, name, wanted, context)
     else:
         rows = context.rows(plan.definition)
         if not is_stable(plan.definition) and references(plan.child, plan.index) > 1:
             rows = computed_once(rows, context)
-        context.define(name, whole(rows))
+        name = context.shared(name, whole(rows))
     context.ctes[plan.index] = name
     return context.relation(plan.child)
 
 
 def computed_once(rows: Relation, context: Context) -> Relation:
     """Rows with a further column that makes Spark compute a repeated expression once only."""
+    if context.reads_step(rows.source):
+        raise NotSupported(
+            "Rows of a recursive step that may differ each time cannot be read more than once."
+        )
     number = Fragment(("monotonically_increasing_id()",))
     rows = context.ready(rows)
     return replace(rows, columns=(*rows.columns, number))
@@ -70,11 +75,10 @@ def computed_once(rows: Relation, context: Context) -> Relation:
 
 def cte_ref(plan: CteRef, context: Context) -> Relation:
     """The rows of a common table expression."""
-    if plan.is_recurring:
-        raise NotSupported("WITH RECURSIVE ... USING KEY is not supported.")
     item = context.item()
     columns = item_columns(item, len(plan.types))
-    return Relation(columns, Fragment((f"{context.ctes[plan.index]} {item}",)))
+    rows = context.steps[plan.index].seen if plan.is_recurring else context.ctes[plan.index]
+    return Relation(columns, Fragment((f"{rows} {item}",)))
 
 
 # --- rows in the query ---------------------------------------------------------------------------

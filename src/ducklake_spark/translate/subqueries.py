@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 from ducklake_spark.binder.expressions import (
     Case,
@@ -28,7 +27,7 @@ from ducklake_spark.binder.operators import (
     Projection,
     Windows,
 )
-from ducklake_spark.errors import NotSupported
+from ducklake_spark.errors import TOO_MANY_ROWS, NotSupported
 from ducklake_spark.translate.context import Context, Scope
 from ducklake_spark.translate.failures import raise_text
 from ducklake_spark.translate.fragments import (
@@ -46,8 +45,10 @@ from ducklake_spark.translate.joins import (
     existential,
     exists_mark,
     inner_source,
+    is_one_item,
     join,
     joined_relation,
+    refuse_inner_step,
     single_item,
 )
 from ducklake_spark.translate.relations import (
@@ -66,12 +67,6 @@ from ducklake_spark.translate.relations import (
 from ducklake_spark.translate.sets import computed_once
 from ducklake_spark.translate.stability import is_stable
 from ducklake_spark.translate.types import is_equal_in_spark
-
-_TOO_MANY_ROWS: Final = (
-    "Invalid Input Error: More than one row returned by a subquery used as an expression - "
-    "scalar subqueries can only return a single row."
-)
-
 
 # --- not correlated ------------------------------------------------------------------------------
 
@@ -201,7 +196,7 @@ def _pulled_inner(
         source,
         (*left.where, *where, *rest),
         (*left.carried, *still),
-        is_item=left.source is None or right.source is None,
+        is_item=is_one_item(left, right),
     )
 
 
@@ -228,6 +223,7 @@ def _pulled_outer(
     on += [each.text.replace(around) for each in right.carried]
     if any(text.outers for text in on):
         raise NotPullable("a condition on two queries around")
+    refuse_inner_step(plan.kind, left, right, context)
     cells = tuple(cell.replace(around) for cell in shown)
     source = None if right.source is None else right.source.replace(around)
     kind = "LEFT" if plan.kind == "SINGLE" else plan.kind
@@ -309,7 +305,7 @@ def _on_hidden(each: Carried, place: Fragment, context: Context) -> Carried:
 
 def guarded(value: Fragment, count: Fragment) -> Fragment:
     """A value that is an error where there is more than one row."""
-    return sql("CASE WHEN {} > 1 THEN {} ELSE {} END", count, raise_text(_TOO_MANY_ROWS), value)
+    return sql("CASE WHEN {} > 1 THEN {} ELSE {} END", count, raise_text(TOO_MANY_ROWS), value)
 
 
 # --- the general form ----------------------------------------------------------------------------
@@ -321,16 +317,17 @@ def _computed(plan: DelimJoin, left: Relation, context: Context) -> Relation:
     rows = _numbered(plan, left, context)
     if not is_stable(plan.left):
         rows = computed_once(rows, context)
-    context.define(f"l{number}", whole(rows))
+    shared = context.shared(f"l{number}", whole(rows))
     item, other = context.item(), context.item()
     width = len(left.columns)
-    left = Relation(item_columns(item, width), Fragment((f"l{number} {item}",)))
-    below = Relation(item_columns(other, width), Fragment((f"l{number} {other}",)))
+    left = Relation(item_columns(item, width), Fragment((f"{shared} {item}",)))
+    below = Relation(item_columns(other, width), Fragment((f"{shared} {other}",)))
     if not all(is_equal_in_spark(node.type) for node in plan.keys):
         raise NotSupported("A subquery correlated by a column of INTERVAL or MAP is not supported.")
     keys = tuple(context.scalar(node, below.columns) for node in plan.keys)
-    context.define(f"d{number}", select(replace(below, columns=keys), is_distinct=True))
-    with context.scope(Scope(number, f"d{number}")):
+    distinct = select(replace(below, columns=keys), is_distinct=True)
+    domain = context.shared(f"d{number}", distinct)
+    with context.scope(Scope(number, domain)):
         right = context.relation(plan.right)
     if plan.kind == "SINGLE" and not _groups_by_keys(plan):
         return _computed_single(plan, left, right, context)
@@ -368,6 +365,8 @@ def _numbered(plan: DelimJoin, left: Relation, context: Context) -> Relation:
     if not isinstance(plan.left, Windows):
         raise TypeError("row numbers come from a window")
     rows = context.ready(context.relation(plan.left.child))
+    if context.reads_step(rows.source):
+        raise NotSupported("A subquery for each row of a recursive step is not supported here.")
     number = Fragment(("monotonically_increasing_id()",))
     return replace(rows, columns=(*rows.columns, number))
 

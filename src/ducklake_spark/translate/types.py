@@ -54,6 +54,8 @@ def spark_type(kind: BoundType) -> str:
 
     >>> spark_type(struct([("a", simple("UINTEGER")), ("b", list_of(simple("TIME")))]))
     'STRUCT<`a`: BIGINT, `b`: ARRAY<STRING>>'
+    >>> spark_type(map_of(simple("NULL"), simple("VARCHAR")))
+    'MAP<INT, STRING>'
     """
     found = carrier(kind)
     match found.id:
@@ -83,7 +85,9 @@ def carrier(kind: BoundType) -> BoundType:
         case "LIST" | "ARRAY":
             return list_of(carrier(kind.element))
         case "MAP":
-            return map_of(carrier(kind.key), carrier(kind.value))
+            # A map whose keys have no type is empty, and Arrow knows no such keys.
+            key = simple("INTEGER") if kind.key.id == "NULL" else carrier(kind.key)
+            return map_of(key, carrier(kind.value))
         case "STRUCT":
             return struct([(name, carrier(t)) for name, t in named_fields(kind)])
         case "DECIMAL":

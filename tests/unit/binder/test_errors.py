@@ -12,6 +12,7 @@ from ducklake_spark.errors import (
     DuckLakeError,
     FunctionNotFound,
     InvalidInput,
+    NotSupported,
     TableNotFound,
 )
 
@@ -81,3 +82,8 @@ def test_a_place_in_a_long_line_is_shown_with_what_is_around_it(mirror):
         bind_query(mirror, Texts(text, text))
     assert pointed(caught.value.message)[1].startswith("amout FROM t")
     assert max(map(len, caught.value.message.splitlines())) < 150
+
+
+def test_a_function_that_would_open_a_file_is_refused(mirror):
+    with pytest.raises(NotSupported, match="this way to read a file is not supported"):
+        bind_query(mirror, Texts("FROM read_text('a')", "FROM read_text('a')"))

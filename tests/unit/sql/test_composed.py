@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from sqlglot import exp
 
 from ducklake_spark.binder.errors import Source
 from ducklake_spark.sql.composed import compose, enclosed, set_ctes, verbatim, written_query
 from ducklake_spark.sql.parse import parse, parse_expression
-from ducklake_spark.sql.statements import CreateTable, Delete, Insert
+from ducklake_spark.sql.statements import CreateTable, Delete, Insert, Update
 
 
 def place_of(made, word: str) -> str:
@@ -36,6 +37,19 @@ def test_ctes_before_a_statement_stand_before_its_query() -> None:
     made = compose(query)
     assert made.text == ("WITH c AS (SELECT 1 AS a) SELECT 1 FROM t, c AS d WHERE t.a  =  d.a")
     assert place_of(made, "d.a") == "d.a"
+
+
+@pytest.mark.parametrize(
+    "statement", ["DELETE FROM t USING {} WHERE x", "UPDATE t SET b = 1 FROM {} WHERE x"]
+)
+def test_several_sources_of_a_change_stand_side_by_side(statement: str) -> None:
+    sources = "a  JOIN b USING (i), (VALUES (1), (2)) c(j), d"
+    (s,) = parse(statement.format(sources))
+    assert isinstance(s, Delete | Update)
+    query = exp.select("1").from_("t")
+    query.set("joins", [exp.Join(this=verbatim(s.using if isinstance(s, Delete) else s.source))])
+
+    assert compose(query).text == f"SELECT 1 FROM t, {sources}"
 
 
 def test_a_query_of_a_statement_is_its_text() -> None:

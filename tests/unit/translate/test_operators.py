@@ -141,10 +141,21 @@ def test_an_aggregate_in_from_is_joined_and_an_exists_is_a_scalar_subquery(text_
     ("query", "word"),
     [
         (
-            "WITH RECURSIVE r(n) USING KEY (n) AS (SELECT 1 UNION SELECT n + 1 FROM r WHERE n < 3) "
-            "FROM r",
-            "USING KEY",
+            "WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT n + 1 FROM r "
+            "WHERE n NOT IN (SELECT n FROM r WHERE n > 3)) FROM r",
+            "over the rows of a recursive step",
         ),
+        (
+            "WITH RECURSIVE r(n) AS (SELECT 1 UNION (WITH RECURSIVE s(m) AS "
+            "(FROM r UNION SELECT m + 1 FROM s WHERE m < 2) FROM s)) FROM r",
+            "A recursion over the rows of a recursive step",
+        ),
+        (
+            "WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT n + 1 FROM r FULL JOIN t ON n = a) "
+            "FROM r",
+            "A FULL JOIN that looks for the rows of a recursive step",
+        ),
+        ("SELECT 99999999999999999999999999999999999999::HUGEINT + 1", "more than the 38 digits"),
         ("FROM t POSITIONAL JOIN u", "POSITIONAL"),
         ("FROM glob('*')", "glob"),
     ],

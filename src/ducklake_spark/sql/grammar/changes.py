@@ -154,8 +154,11 @@ def _sources(reader: Reader, word: str) -> exp.Expr:
         reader.fail(f"Spark's dialect has no {word} here")
     reader.expect(word)
     start = reader.mark()
-    if reader.parser._parse_table(joins=True) is None:
-        reader.fail("expected a table or query")
+    while True:
+        if reader.parser._parse_table(joins=True) is None:
+            reader.fail("expected a table or query")
+        if not reader.accept(","):
+            break
     return reader.noted(exp.Var(this=reader.text_since(start)), start)
 
 
