@@ -9,7 +9,7 @@ from ducklake_spark.binder.decode_types import decode_value
 from ducklake_spark.binder.expressions import Constant, Function
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.duckdb_literals import duckdb_literal
-from ducklake_spark.translate.types import quote_text
+from ducklake_spark.translate.types import null_text, quote_text
 
 _AGGREGATED: Final = frozenset(
     {"list_aggregate", "array_aggregate", "list_aggr", "array_aggr", "aggregate"}
@@ -17,6 +17,8 @@ _AGGREGATED: Final = frozenset(
 _BY_NAME: Final = frozenset({"median", "mad"})  # their quantile is in their name
 _PARTS: Final = frozenset({"date_part", "datepart"})
 _DECIMAL: Final = frozenset({"check_overflow", "return_type", "arguments"})
+_LAMBDA: Final = frozenset({"return_type", "has_index"})
+_OF_NULL: Final = {"id": "NULL"}  # of a list that is NULL the binder leaves the lambda out
 _STRUCTS: Final = frozenset({"struct_pack", "row", "struct_insert"})
 
 
@@ -25,6 +27,8 @@ def extra_arguments(node: Function, arguments: Sequence[str]) -> str | None:
 
     None for a call that is complete; NotSupported for one that is not understood.
     """
+    if node.bind_data.keys() >= _LAMBDA and node.bind_data["return_type"] == _OF_NULL:
+        return null_text(node.type)
     if node.name == "struct_pack":
         return _struct(node, arguments)
     if node.name == "struct_insert":
