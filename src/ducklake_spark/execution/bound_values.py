@@ -69,10 +69,19 @@ def constant_value(mirror: Mirror, query: str) -> TypedValue:
         return TypedValue(None, kind, None)
     if kind == "TIMESTAMP WITH TIME ZONE":
         (micros,) = evaluate(f"SELECT epoch_us(v) FROM ({query}) AS q(v)")
-        return TypedValue(_EPOCH + dt.timedelta(microseconds=micros), kind, text)
+        return TypedValue(_moment(micros, text), kind, text)
     (value,) = evaluate(query)
     is_map = kind.startswith("MAP(") and isinstance(value, dict)
     return TypedValue(MapValue(value) if is_map else value, kind, text)
+
+
+def _moment(micros: int | None, text: str) -> dt.datetime:
+    try:
+        if micros is not None:  # it is for an infinite one
+            return _EPOCH + dt.timedelta(microseconds=micros)
+    except OverflowError:
+        pass
+    raise NotSupported(f"The time {text} is none that Python has: of the years 1 to 9999.")
 
 
 def _is_setting(node: Tree) -> bool:

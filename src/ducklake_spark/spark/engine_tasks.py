@@ -107,7 +107,7 @@ def _start(settings: Settings) -> Any:
 
 
 def _as_spark_reads_it(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The values in the Arrow type that Spark expects. What is only NULL is an integer of DuckDB's."""
+    """The values in the Arrow type that Spark expects; what is only NULL are integers of DuckDB."""
     if values.type == kind:
         return values
     return pa.array(values.to_pylist(), kind) if _has_only_nulls(kind) else values.cast(kind)

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructField, StructType
 
+from ducklake_spark.errors import NotSupported
 from ducklake_spark.model.schema import Column
 from ducklake_spark.spark.carriers import carrier_type
 
@@ -36,10 +37,21 @@ def carrier_batch(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> A
     """The same rows as one Arrow record batch; no Spark is needed."""
     arrow = carrier_arrow_schema(columns)
     arrays = [
-        pa.array([_to_arrow(row[index], field.type) for row in rows], type=field.type)
-        for index, field in enumerate(arrow)
+        _array([_to_arrow(row[index], field.type) for row in rows], field, column)
+        for index, (field, column) in enumerate(zip(arrow, columns, strict=True))
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=arrow)
+
+
+def _array(values: list[Any], field: pa.Field, column: Column) -> pa.Array:
+    try:
+        return pa.array(values, type=field.type)
+    except pa.ArrowInvalid as error:  # all other values are of the carrier
+        raise NotSupported(
+            f"A 128-bit integer of the column {column.name} has more than 38 digits, which no "
+            "number of Spark has.",
+            hint="read the table with DuckDB, or cast the column to DOUBLE there.",
+        ) from error
 
 
 def carrier_arrow_schema(columns: Sequence[Column]) -> Any:

@@ -83,7 +83,8 @@ def carrier(kind: BoundType) -> BoundType:
         case "LIST" | "ARRAY":
             return list_of(carrier(kind.element))
         case "MAP":
-            return map_of(carrier(kind.key), carrier(kind.value))
+            key = simple("INTEGER") if kind.key.id == "NULL" else carrier(kind.key)
+            return map_of(key, carrier(kind.value))  # Arrow has no keys that are only NULL
         case "STRUCT":
             return struct([(name, carrier(t)) for name, t in named_fields(kind)])
         case "DECIMAL":

@@ -66,6 +66,12 @@ def test_a_variable_is_used_in_a_call(con):
     assert con.lake("lake").settings().get("parquet_compression") == "zstd"
 
 
+@pytest.mark.parametrize("text", ["infinity", "-infinity", "12000-01-01 00:00:00+00"])
+def test_a_variable_is_no_time_that_python_does_not_have(con, text):
+    with pytest.raises(NotSupported, match="none that Python has"):
+        con.sql(f"SET VARIABLE moment = '{text}'::TIMESTAMPTZ")
+
+
 def test_a_variable_is_forgotten_when_it_is_reset(con):
     con.sql("SET VARIABLE Floor = 3")
     assert con.variables == {"floor": 3}

@@ -92,6 +92,12 @@ def test_an_error_of_a_constant_is_raised_when_a_row_reaches_it(binder):
     assert found.startswith("CASE WHEN (t.`i` > 1) THEN CAST(raise_error(")
 
 
+@pytest.mark.parametrize("text", ["'infinity'::TIMESTAMPTZ", "'-infinity'::TIMESTAMP::TIMESTAMPTZ"])
+def test_an_infinite_time_is_refused_and_never_null(binder, text):
+    with pytest.raises(NotSupported, match="infinite"):
+        translated(binder, text)
+
+
 def test_all_times_of_a_statement_are_one(binder):
     expressions, found = translated(binder, "now() = current_timestamp")
     assert found == "true"
