@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ducklake_spark.caching import declare
-from ducklake_spark.errors import UnknownOption
+from ducklake_spark.errors import InvalidInput, UnknownOption
 from ducklake_spark.model.names import quote_identifier
 
 RELATIONS: Final = "__ducklake_relations"
@@ -228,8 +228,18 @@ class Mirror:
             self._drop([*same_place, *(k for k in self._objects if k[3] == "VIEW")])
         self._make_place(each.name.catalog, each.name.schema)
         self._changes += 1
-        self._db.execute(each.statement)
+        self._create(each)
         self._objects[key] = each
+
+    def _create(self, each: Mirrored) -> None:
+        """Make an object; one that is not sound any more, such as a view of lost columns, fails."""
+        import duckdb
+
+        try:
+            self._db.execute(each.statement)
+        except duckdb.Error as error:
+            words = str(error).split("\n\nLINE ", maxsplit=1)[0].strip()
+            raise InvalidInput(f"The {each.kind} {each.name} cannot be used: {words}") from error
 
     def _drop(self, keys: Sequence[_Key]) -> None:
         for key in dict.fromkeys(keys):

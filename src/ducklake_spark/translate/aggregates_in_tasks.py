@@ -52,11 +52,11 @@ def aggregate_in_tasks(call: AggregateCall, engine: Engine) -> Fragment:
 def _over_rows(node: Aggregate, fields: Sequence[str]) -> str:
     """The call over the rows of a group.
 
-    What DISTINCT leaves may be sorted by whatever follows from the arguments: computed before, that
-    is no argument for DuckDB, and distinct are the rows with it.
+    What DISTINCT leaves may be sorted by whatever follows from the arguments: computed by Spark,
+    that is no argument for DuckDB any more, and distinct are the rows with it.
     """
     kept = ""
-    if node.is_distinct and any(each.expression not in node.children for each in node.orders):
+    if node.is_distinct and node.orders:
         kept, node = "DISTINCT ", replace(node, is_distinct=False)
     return f"(SELECT {call_text(node, fields)} FROM (SELECT {kept}unnest(a0) AS s))"
 

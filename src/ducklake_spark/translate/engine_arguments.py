@@ -33,6 +33,8 @@ def extra_arguments(node: Function, arguments: Sequence[str]) -> str | None:
         return _struct(node, arguments)
     if node.name == "struct_insert":
         return _insert(node, arguments)
+    if node.name == "struct_update":
+        return _with_fields(node, node.bind_data["names"], arguments)
     if node.name in _AGGREGATED:
         return _aggregate(node, arguments)
     if node.name in _PARTS and node.bind_data and len(arguments) == 1:
@@ -56,12 +58,16 @@ def _struct(node: Function, arguments: Sequence[str]) -> str:
 
 def _insert(node: Function, arguments: Sequence[str]) -> str:
     """New fields stand behind those of the first argument."""
+    names = [name for name, _ in node.type.fields][1 - len(arguments) :]
+    return _with_fields(node, names, arguments)
+
+
+def _with_fields(node: Function, names: Sequence[str], arguments: Sequence[str]) -> str:
     first, *values = arguments
-    names = [name for name, _ in node.type.fields][-len(values) :]
     named = (f'"{n}" := {value}' for n, value in zip(names, values, strict=True))
-    if any('"' in name for name in names):
-        raise NotSupported("struct_insert with a quote in a name is not supported.")
-    return f"struct_insert({first}, {', '.join(named)})"
+    if any('"' in name or not name for name in names):
+        raise NotSupported(f"{node.name} with a quote in a name is not supported.")
+    return f"{node.name}({first}, {', '.join(named)})"
 
 
 def _aggregate(node: Function, arguments: Sequence[str]) -> str:

@@ -55,6 +55,17 @@ def test_a_setting_that_changes_results_is_refused(con):
         con.sql("SET ieee_floating_point_ops = false")
 
 
+@pytest.mark.parametrize(
+    ("setting", "harmless"),
+    [("Calendar = 'hebrew'", "Calendar = 'Gregorian'"),
+     ("binary_as_string = true", "binary_as_string = false")],
+)  # fmt: skip
+def test_a_value_of_a_setting_that_changes_results_is_refused(con, setting, harmless):
+    con.sql(f"SET {harmless}")
+    with pytest.raises(NotSupported, match="changes the results"):
+        con.sql(f"SET {setting}")
+
+
 def test_a_value_that_a_setting_does_not_take_is_refused(con):
     with pytest.raises(UnknownOption, match="ducklake_max_retry_count"):
         con.sql("SET ducklake_max_retry_count = 'often'")
