@@ -26,6 +26,7 @@ from ducklake_spark.binder.expressions import (
     Window,
 )
 from ducklake_spark.binder.fields import Fields
+from ducklake_spark.binder.lateral_values import values_over_rows
 from ducklake_spark.binder.types import BIGINT
 from ducklake_spark.errors import NotSupported
 
@@ -125,10 +126,11 @@ def _empty(fields: Fields, children: Children) -> op.Plan:
 
 
 def _values(fields: Fields, children: Children) -> op.Plan:
-    if [type(child) for child in children] != [op.DummyScan]:
-        raise fields.refusal("its values are over rows")
     rows = fields.several("expressions", lambda row: tuple(map(decode_expression, row)))
-    return op.Values(rows, fields.several("expr_types", decode_type))
+    types = fields.several("expr_types", decode_type)
+    if isinstance(children[0], op.DummyScan):
+        return op.Values(rows, types)
+    return values_over_rows(children[0], rows, types)
 
 
 def _chunk(fields: Fields, children: Children) -> op.Plan:

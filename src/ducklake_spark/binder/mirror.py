@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ducklake_spark.caching import declare
-from ducklake_spark.errors import InvalidInput, UnknownOption
+from ducklake_spark.errors import InvalidInput, NotSupported, UnknownOption
 from ducklake_spark.model.names import quote_identifier
 
 RELATIONS: Final = "__ducklake_relations"
@@ -200,11 +200,20 @@ class Mirror:
             self._db.execute(f"RESET VARIABLE {quote_identifier(name)}")
         for name, value in variables.items():
             if self._variables.get(name) != repr(value):
-                typed = value if isinstance(value, Typed) else None
-                given = "$1" if typed is None else f"CAST($1 AS {typed.type})"
-                shown = value if typed is None else typed.value
-                self._db.execute(f"SET VARIABLE {quote_identifier(name)} = {given}", [shown])
+                self._set(name, value)
         self._variables = {name: repr(value) for name, value in variables.items()}
+
+    def _set(self, name: str, value: Any) -> None:
+        import duckdb
+
+        typed = value if isinstance(value, Typed) else None
+        given = "$1" if typed is None else f"CAST($1 AS {typed.type})"
+        shown = value if typed is None else typed.value
+        try:
+            self._db.execute(f"SET VARIABLE {quote_identifier(name)} = {given}", [shown])
+        except duckdb.Error as error:  # rows without names have no type that can be written
+            kind = f" of type {typed.type}" if typed else ""
+            raise NotSupported(f"A value{kind} cannot be kept in a variable.") from error
 
     def hold(self, objects: Iterable[Mirrored], macros: Iterable[str] = ()) -> None:
         """Have these objects, each of which comes after those it names, as they are now.

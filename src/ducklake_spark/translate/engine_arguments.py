@@ -9,7 +9,7 @@ from ducklake_spark.binder.decode_types import decode_value
 from ducklake_spark.binder.expressions import Constant, Function
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.duckdb_literals import duckdb_literal
-from ducklake_spark.translate.types import null_text, quote_text
+from ducklake_spark.translate.types import cast_text, null_text, quote_text
 
 _AGGREGATED: Final = frozenset(
     {"list_aggregate", "array_aggregate", "list_aggr", "array_aggr", "aggregate"}
@@ -35,6 +35,8 @@ def extra_arguments(node: Function, arguments: Sequence[str]) -> str | None:
         return _insert(node, arguments)
     if node.name == "struct_update":
         return _with_fields(node, node.bind_data["names"], arguments)
+    if node.name == "equi_width_bins":  # the binder takes its type from uncast arguments
+        return cast_text(f'"{node.name}"({", ".join(arguments)})', node.type)
     if node.name in _AGGREGATED:
         return _aggregate(node, arguments)
     if node.name in _PARTS and node.bind_data and len(arguments) == 1:

@@ -83,6 +83,14 @@ def test_a_variable_is_no_time_that_python_does_not_have(con, text):
         con.sql(f"SET VARIABLE moment = '{text}'::TIMESTAMPTZ")
 
 
+def test_a_value_that_no_variable_holds_leaves_the_connection_usable(con):
+    with pytest.raises(NotSupported, match="cannot be kept in a variable"):
+        con.sql("SET VARIABLE pair = row(1, 'a')")
+    con.sql("SET VARIABLE other = 1 + 2")
+    assert con.variables["other"].value == 3
+    assert "pair" not in con.variables
+
+
 def test_a_variable_is_forgotten_when_it_is_reset(con):
     con.sql("SET VARIABLE Floor = 3")
     assert con.variables == {"floor": 3}

@@ -4,6 +4,7 @@ from pyspark.sql import types as t
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.model.types import parse_sql_type
 from ducklake_spark.spark.carriers import carrier_schema, carrier_type, from_spark_type
+from ducklake_spark.spark.tags import TYPE_TAG, type_of_field
 from support.carried import a_schema
 
 
@@ -72,3 +73,9 @@ def test_the_schema_of_a_table_keeps_names_and_order():
         ("b.c", "int"),
         ("A", "string"),
     ]
+
+
+def test_a_tag_counts_also_where_no_element_is_null():
+    kind = t.ArrayType(t.DecimalType(38, 0), containsNull=False)
+    field = t.StructField("l", kind, metadata={TYPE_TAG: "HUGEINT[]"})
+    assert type_of_field(field) == parse_sql_type("HUGEINT[]")

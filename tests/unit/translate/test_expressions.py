@@ -167,6 +167,11 @@ def test_what_nobody_can_compute_is_refused(binder, text):
         translated(binder, text)
 
 
+def test_what_is_random_is_computed_once_for_both_bounds(binder):
+    expressions, _ = translated(binder, "random() BETWEEN i AND d")
+    assert expressions.engine.calls[0].query.count("random") == 1
+
+
 @pytest.mark.parametrize("text", ["170141183460469231731687303715884105727", "md5_number('hello')"])
 def test_an_integer_that_no_number_of_spark_holds_is_refused(binder, text):
     with pytest.raises(NotSupported, match="has more than 38 digits"):
