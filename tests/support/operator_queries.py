@@ -257,6 +257,9 @@ CORRELATED = (
 )
 
 GROUPS = (
+    "SELECT DISTINCT a FROM t ORDER BY a, b",
+    "SELECT DISTINCT a, a FROM t ORDER BY a DESC",
+    "SELECT count(*) FROM (SELECT DISTINCT s FROM t ORDER BY b LIMIT 3) q",
     "SELECT a, count(*), sum(b), min(s), max(d) FROM t GROUP BY a",
     "SELECT count(*), sum(b) FROM t WHERE false",
     "SELECT a, sum(b) FROM t WHERE false GROUP BY a",

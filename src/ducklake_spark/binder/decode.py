@@ -232,7 +232,10 @@ def _distinct(fields: Fields, children: Children) -> op.Plan:
     targets = fields.several("distinct_targets", decode_expression)
     order = fields.take("order_by", None) or {}
     orders = tuple(decode_order(each) for each in order.get("orders", ()))
-    if fields.take("distinct_type", "DISTINCT") == "DISTINCT":
+    places = {each.index for each in targets if isinstance(each, Ref)}
+    is_whole = not targets or len(places) == len(op.types_of(children[0]))
+    # A column that only ORDER BY names stands behind those that shall be distinct.
+    if fields.take("distinct_type", "DISTINCT") == "DISTINCT" and is_whole:
         return op.Distinct(children[0])
     return op.Distinct(children[0], targets, orders)
 
