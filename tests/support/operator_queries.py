@@ -257,6 +257,9 @@ CORRELATED = (
 )
 
 GROUPS = (
+    "SELECT DISTINCT a FROM t ORDER BY a, b",
+    "SELECT DISTINCT a, a FROM t ORDER BY a DESC",
+    "SELECT count(*) FROM (SELECT DISTINCT s FROM t ORDER BY b LIMIT 3) q",
     "SELECT a, count(*), sum(b), min(s), max(d) FROM t GROUP BY a",
     "SELECT count(*), sum(b) FROM t WHERE false",
     "SELECT a, sum(b) FROM t WHERE false GROUP BY a",
@@ -430,6 +433,12 @@ TABLE_FUNCTIONS = (
     "SELECT t.a, r.i FROM t, range(1, t.a) r(i)",
     "SELECT t.a, r.i FROM t, generate_series(t.a, 1, -1) r(i)",
     "SELECT t.a, r.i FROM t LEFT JOIN LATERAL (SELECT * FROM range(t.a - 1)) r(i) ON true",
+    "SELECT t.s, x.name, x.value FROM t, (VALUES ('a', a), ('b', b)) x(name, value)",
+    "SELECT t.a, x.v FROM t, (VALUES (a, 1), (a, 2)) x(w, v) WHERE t.b > 10",
+    "SELECT t.s, x.v FROM t LEFT JOIN LATERAL (VALUES (a), (b)) x(v) ON x.v > 20",
+    "SELECT t.s, (SELECT max(v) FROM (VALUES (a), (b)) x(v)) FROM t",
+    "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM (VALUES (a), (b)) x(v) WHERE v = 20)",
+    "FROM (VALUES ((SELECT max(a) FROM t), 'x'), (2, (SELECT min(s) FROM t)))",
     "SELECT t.a, r.i, r.n FROM t, range(t.a) WITH ORDINALITY r(i, n)",
     "SELECT * FROM unnest([1, 2, NULL])",
     "SELECT * FROM unnest(['a', 'b']) q(x) WHERE x = 'a'",

@@ -29,6 +29,7 @@ from ducklake_spark.binder.expressions import (
     Window,
 )
 from ducklake_spark.binder.fields import Fields
+from ducklake_spark.binder.lateral_values import values_over_rows
 from ducklake_spark.binder.types import BIGINT
 from ducklake_spark.binder.versions import is_newer, older_plan
 from ducklake_spark.errors import NotSupported
@@ -142,10 +143,11 @@ def _empty(fields: Fields, children: Children) -> op.Plan:
 
 
 def _values(fields: Fields, children: Children) -> op.Plan:
-    if [type(child) for child in children] != [op.DummyScan]:
-        raise fields.refusal("its values are over rows")
     rows = fields.several("expressions", lambda row: tuple(map(decode_expression, row)))
-    return op.Values(rows, fields.several("expr_types", decode_type))
+    types = fields.several("expr_types", decode_type)
+    if isinstance(children[0], op.DummyScan):
+        return op.Values(rows, types)
+    return values_over_rows(children[0], rows, types)
 
 
 def _chunk(fields: Fields, children: Children) -> op.Plan:
@@ -247,7 +249,10 @@ def _distinct(fields: Fields, children: Children) -> op.Plan:
     targets = fields.several("distinct_targets", decode_expression)
     order = fields.take("order_by", None) or {}
     orders = tuple(decode_order(each) for each in order.get("orders", ()))
-    if fields.take("distinct_type", "DISTINCT") == "DISTINCT":
+    places = {each.index for each in targets if isinstance(each, Ref)}
+    is_whole = not targets or len(places) == len(op.types_of(children[0]))
+    # A column that only ORDER BY names stands behind those that shall be distinct.
+    if fields.take("distinct_type", "DISTINCT") == "DISTINCT" and is_whole:
         return op.Distinct(children[0])
     return op.Distinct(children[0], targets, orders)
 

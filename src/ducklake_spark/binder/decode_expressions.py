@@ -57,6 +57,7 @@ _EXCLUDES: Final[Mapping[str, str]] = {
 }
 # How an overload is described, besides what the types of the children say.
 _OVERLOAD: Final = ("original_arguments", "catalog_name", "schema_name", "has_serialize")
+_NAMING: Final = "struct_update"  # which field is new stands nowhere but in the names of arguments
 _TAKES_TWO: Final = frozenset({"list_reduce", "array_reduce", "reduce"})
 
 
@@ -151,9 +152,12 @@ def _function(fields: Fields) -> Function:
     fields.skip("type", "is_operator", *_OVERLOAD)
     name, data = fields.take("name"), fields.take("function_data", None) or {}
     data = {key: value for key, value in data.items() if value not in (None, {}, [])}
+    children = fields.take("children", ())
+    if name == _NAMING:
+        data["names"] = tuple(child.get("alias", "") for child in children[1:])
     return Function(
         name,
-        fields.several("children", decode_expression),
+        tuple(map(decode_expression, children)),
         fields.several("arguments", decode_type),
         decode_type(fields.take("return_type")),
         bind_data=data,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ducklake_spark.binder.versions import newer_settings
 from ducklake_spark.caching import declare
-from ducklake_spark.errors import UnknownOption
+from ducklake_spark.errors import InvalidInput, NotSupported, UnknownOption
 from ducklake_spark.model.names import quote_identifier
 
 RELATIONS: Final = "__ducklake_relations"
@@ -201,11 +201,20 @@ class Mirror:
             self._db.execute(f"RESET VARIABLE {quote_identifier(name)}")
         for name, value in variables.items():
             if self._variables.get(name) != repr(value):
-                typed = value if isinstance(value, Typed) else None
-                given = "$1" if typed is None else f"CAST($1 AS {typed.type})"
-                shown = value if typed is None else typed.value
-                self._db.execute(f"SET VARIABLE {quote_identifier(name)} = {given}", [shown])
+                self._set(name, value)
         self._variables = {name: repr(value) for name, value in variables.items()}
+
+    def _set(self, name: str, value: Any) -> None:
+        import duckdb
+
+        typed = value if isinstance(value, Typed) else None
+        given = "$1" if typed is None else f"CAST($1 AS {typed.type})"
+        shown = value if typed is None else typed.value
+        try:
+            self._db.execute(f"SET VARIABLE {quote_identifier(name)} = {given}", [shown])
+        except duckdb.Error as error:  # rows without names have no type that can be written
+            kind = f" of type {typed.type}" if typed else ""
+            raise NotSupported(f"A value{kind} cannot be kept in a variable.") from error
 
     def hold(self, objects: Iterable[Mirrored], macros: Iterable[str] = ()) -> None:
         """Have these objects, each of which comes after those it names, as they are now.
@@ -229,8 +238,18 @@ class Mirror:
             self._drop([*same_place, *(k for k in self._objects if k[3] == "VIEW")])
         self._make_place(each.name.catalog, each.name.schema)
         self._changes += 1
-        self._db.execute(each.statement)
+        self._create(each)
         self._objects[key] = each
+
+    def _create(self, each: Mirrored) -> None:
+        """Make an object; one that is not sound any more, such as a view of lost columns, fails."""
+        import duckdb
+
+        try:
+            self._db.execute(each.statement)
+        except duckdb.Error as error:
+            words = str(error).split("\n\nLINE ", maxsplit=1)[0].strip()
+            raise InvalidInput(f"The {each.kind} {each.name} cannot be used: {words}") from error
 
     def _drop(self, keys: Sequence[_Key]) -> None:
         for key in dict.fromkeys(keys):

@@ -12,6 +12,7 @@ from ducklake_spark.binder.mirror import Mirror, Typed
 from ducklake_spark.binder.names import Names
 from ducklake_spark.binder.trees import Tree, call, constant, text_of_expression, walk
 from ducklake_spark.errors import InvalidInput, NotSupported
+from ducklake_spark.execution.engine_settings import BINDING_SETTINGS
 from ducklake_spark.execution.settings import current_setting
 from ducklake_spark.sql.variables import MapValue, TypedValue
 
@@ -30,6 +31,8 @@ def put_values(con: Connection, names: Names, params: Params | None) -> dict[str
     values keep their own types.
     """
     settings = [each for each in names.calls if _is_setting(each)]
+    # What becomes a literal is no call any more.
+    names.calls = [each for each in names.calls if not any(each is one for one in settings)]
     values: dict[str, Any] = {}
     for each in names.parameters:
         _put(each, _parameter(str(each["identifier"]), params), values)
@@ -41,7 +44,7 @@ def put_values(con: Connection, names: Names, params: Params | None) -> dict[str
 
 def variables_of(con: Connection, values: dict[str, Any]) -> dict[str, Any]:
     """What `getvariable` finds: the session's variables and the values of parameters."""
-    known = {name: _shown(value) for name, value in con.variables.items()}
+    known = {name: shown(value) for name, value in con.variables.items()}
     return {**known, **values}
 
 
@@ -69,16 +72,27 @@ def constant_value(mirror: Mirror, query: str) -> TypedValue:
         return TypedValue(None, kind, None)
     if kind == "TIMESTAMP WITH TIME ZONE":
         (micros,) = evaluate(f"SELECT epoch_us(v) FROM ({query}) AS q(v)")
-        return TypedValue(_EPOCH + dt.timedelta(microseconds=micros), kind, text)
+        return TypedValue(_moment(micros, text), kind, text)
     (value,) = evaluate(query)
     is_map = kind.startswith("MAP(") and isinstance(value, dict)
     return TypedValue(MapValue(value) if is_map else value, kind, text)
 
 
+def _moment(micros: int | None, text: str) -> dt.datetime:
+    try:
+        if micros is not None:  # it is for an infinite one
+            return _EPOCH + dt.timedelta(microseconds=micros)
+    except OverflowError:
+        pass
+    raise NotSupported(f"The time {text} is none that Python has: of the years 1 to 9999.")
+
+
 def _is_setting(node: Tree) -> bool:
     arguments = node.get("children", ())
     is_asked = node["function_name"].lower() == "current_setting" and len(arguments) == 1
-    return is_asked and isinstance((arguments[0].get("value") or {}).get("value"), str)
+    name = (arguments[0].get("value") or {}).get("value") if is_asked else None
+    # DuckDB itself knows those that it binds with.
+    return isinstance(name, str) and name.lower() not in BINDING_SETTINGS
 
 
 def _put(node: Tree, value: Any, values: dict[str, Any]) -> None:
@@ -86,21 +100,21 @@ def _put(node: Tree, value: Any, values: dict[str, Any]) -> None:
         replace_parameter(node, constant(value))
         return
     name = f"{_VARIABLE}{len(values) + 1}"
-    values[name] = _shown(value)
+    values[name] = shown(value)
     replace_parameter(node, call("getvariable", constant(name)))
 
 
-def _shown(value: Any) -> Any:
+def shown(value: Any) -> Any:
     """A value as DuckDB's client takes it."""
     match value:
         case TypedValue(inner, kind, text):
-            return Typed(_shown(inner) if text is None else text, kind)
+            return Typed(shown(inner) if text is None else text, kind)
         case MapValue():
-            return {"key": [*map(_shown, value)], "value": [*map(_shown, value.values())]}
+            return {"key": [*map(shown, value)], "value": [*map(shown, value.values())]}
         case dict():
-            return {name: _shown(item) for name, item in value.items()}
+            return {name: shown(item) for name, item in value.items()}
         case list() | tuple():
-            return [_shown(item) for item in value]
+            return [shown(item) for item in value]
         case _:
             return value
 

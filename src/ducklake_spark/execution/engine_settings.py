@@ -49,6 +49,9 @@ REFUSED_SETTINGS: Final = frozenset(
 )
 """They would change results, and Spark cannot be told to."""
 
+ONLY_VALUES: Final = {"binary_as_string": "false", "calendar": "gregorian"}
+"""Settings of which any other value would change results."""
+
 BINDING_SETTINGS: Final = {
     "default_null_order": "default_null_order",
     "null_order": "default_null_order",

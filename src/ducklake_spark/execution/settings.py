@@ -14,6 +14,7 @@ from ducklake_spark.errors import InvalidInput, NotSupported, UnknownOption, did
 from ducklake_spark.execution.engine_settings import (
     BINDING_SETTINGS,
     ENGINE_SETTINGS,
+    ONLY_VALUES,
     REFUSED_SETTINGS,
 )
 from ducklake_spark.operations.describe import RowSet
@@ -94,10 +95,7 @@ def _known(name: str) -> str:
     """The name in lower case, if there is such a setting."""
     lowered = name.lower()
     if lowered in REFUSED_SETTINGS:
-        raise NotSupported(
-            f'The setting "{name}" is not supported: it changes the results of queries, '
-            "and Spark cannot be told to follow it."
-        )
+        raise _refusal(name)
     lowered = BINDING_SETTINGS.get(lowered, lowered)
     known = {
         *LAKE_SETTINGS,
@@ -115,11 +113,20 @@ def _known(name: str) -> str:
     return lowered
 
 
+def _refusal(name: str) -> NotSupported:
+    return NotSupported(
+        f'The setting "{name}" is not supported: it changes the results of queries, '
+        "and Spark cannot be told to follow it."
+    )
+
+
 def _apply(con: Connection, name: str, value: Any) -> None:
     if name in LAKE_SETTINGS:
         value = _lake_value(name, value)
         if name in _RETRY:
             con.retry = replace(con.retry, **{_RETRY[name]: value})
+    elif name in ONLY_VALUES and str(value).lower() != ONLY_VALUES[name]:
+        raise _refusal(name)
     elif name == "timezone":
         with spark_failures(f"set the time zone to {value}"):
             con.spark.conf.set(_TIME_ZONE, str(value))

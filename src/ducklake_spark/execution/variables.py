@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ducklake_spark.errors import FunctionNotFound
+from ducklake_spark.execution.bound_queries import mirror_of
+from ducklake_spark.execution.bound_values import shown, variables_of
 from ducklake_spark.execution.compute import compute_all, compute_typed
 from ducklake_spark.execution.parameters import bind_parameters
 from ducklake_spark.operations.describe import RowSet
@@ -18,7 +20,9 @@ _NOTHING = RowSet(())
 
 def set_variable(con: Connection, s: st.SetVariable) -> RowSet:
     """Remember a value under a name, for getvariable()."""
-    con.variables[s.name.lower()] = compute_typed(con, s.expression)
+    name, value = s.name.lower(), compute_typed(con, s.expression)
+    mirror_of(con).know(variables_of(con, {name: shown(value)}))  # refused now or by each query
+    con.variables[name] = value
     return _NOTHING
 
 

@@ -123,8 +123,11 @@ def _stage_inlined(
 ) -> bool:
     if not _may_inline(lake, table, sum(file.record_count for file in (*kept, *new))):
         return False
-    with_ids = list(_load(table, kept, (ROW_ID_COLUMN,))) if kept else []
-    without = list(_load(table, new)) if new else []
+    try:
+        with_ids = list(_load(table, kept, (ROW_ID_COLUMN,))) if kept else []
+        without = list(_load(table, new)) if new else []
+    except OverflowError:  # a time that Python's calendar does not have stays in its file
+        return False
     rows = (*(row[:-1] for row in with_ids), *without)
     if not _have_texts(table, rows):
         return False

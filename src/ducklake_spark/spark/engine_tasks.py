@@ -60,7 +60,7 @@ class EngineFunction:
         if isinstance(answer, pa.ChunkedArray):
             answer = pa.concat_arrays(answer.chunks) if answer.chunks else pa.nulls(0, answer.type)
         _refuse_infinity(answer)
-        return answer if answer.type == self.result else answer.cast(self.result)
+        return _as_spark_reads_it(answer, self.result)
 
 
 def _run(engine: Any, query: str, rows: pa.Table) -> pa.Table:
@@ -107,6 +107,19 @@ def _start(settings: Settings) -> Any:
     engine.execute("SET enable_external_access = false")
     engine.execute("SET lock_configuration = true")
     return engine
+
+
+def _as_spark_reads_it(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The values in the Arrow type that Spark expects; what is only NULL are integers of DuckDB."""
+    if values.type == kind:
+        return values
+    return pa.array(values.to_pylist(), kind) if _has_only_nulls(kind) else values.cast(kind)
+
+
+def _has_only_nulls(kind: pa.DataType) -> bool:
+    """Whether something in a type has no other value than NULL."""
+    inner = [kind.field(at).type for at in range(kind.num_fields)]
+    return pa.types.is_null(kind) or any(map(_has_only_nulls, inner))
 
 
 def _refuse_infinity(values: pa.Array) -> None:

@@ -37,19 +37,20 @@ def carrier_batch(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> A
     """The same rows as one Arrow record batch; no Spark is needed."""
     arrow = carrier_arrow_schema(columns)
     arrays = [
-        _array(field, [_to_arrow(row[index], field.type) for row in rows])
-        for index, field in enumerate(arrow)
+        _array([_to_arrow(row[index], field.type) for row in rows], field, column)
+        for index, (field, column) in enumerate(zip(arrow, columns, strict=True))
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=arrow)
 
 
-def _array(field: pa.Field, values: list[Any]) -> pa.Array:
+def _array(values: list[Any], field: pa.Field, column: Column) -> pa.Array:
     try:
         return pa.array(values, type=field.type)
-    except pa.ArrowInvalid as error:
+    except pa.ArrowInvalid as error:  # all other values are of the carrier
         raise NotSupported(
-            f'A value of column "{field.name}" is too large for {field.type}, in which Spark '
-            "carries it."
+            f"A 128-bit integer of the column {column.name} has more than 38 digits, which no "
+            "number of Spark has.",
+            hint="read the table with DuckDB, or cast the column to DOUBLE there.",
         ) from error
 
 

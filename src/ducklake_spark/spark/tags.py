@@ -56,9 +56,10 @@ def type_of_field(field: T.StructField) -> DataType:
     Raises:
         NotSupported: the Spark type has no counterpart in a lake.
     """
+    plain = from_spark_type(field.dataType)
     tag = (field.metadata or {}).get(TYPE_TAG)
-    if tag is not None:
-        tagged = parse_sql_type(tag)
-        if carrier_type(tagged) == field.dataType:
-            return tagged
-    return from_spark_type(field.dataType)
+    if tag is None:
+        return plain
+    tagged = parse_sql_type(tag)
+    # Whether elements may be NULL is no part of a lake's type, but of Spark's.
+    return tagged if from_spark_type(carrier_type(tagged)) == plain else plain

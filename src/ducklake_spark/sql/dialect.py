@@ -19,6 +19,8 @@ from sqlglot.tokenizer_core import TokenType
 # Words that open a statement of ours. To sqlglot they are commands whose remaining text is one
 # opaque string, so nothing after them would be read.
 _PLAIN_WORDS = frozenset({"CALL", "EXPLAIN", "PREPARE", "RESET", "EXECUTE", "OPTIMIZE", "VACUUM"})
+# A cast of other systems to sqlglot; in DuckDB a parameter and a cast of it.
+_NO_OPERATORS = frozenset({"?::"})
 # Words that are keywords to sqlglot only; in DuckDB they are ordinary names.
 _ORDINARY_NAMES = frozenset({"SETTINGS", "FORMAT"})
 
@@ -37,7 +39,7 @@ class DuckLake(DuckDB):
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
             word: kind
             for word, kind in DuckDB.Tokenizer.KEYWORDS.items()
-            if word not in _PLAIN_WORDS | _ORDINARY_NAMES
+            if word not in _PLAIN_WORDS | _ORDINARY_NAMES | _NO_OPERATORS
         }
         COMMANDS: ClassVar[set[TokenType]] = set()
 

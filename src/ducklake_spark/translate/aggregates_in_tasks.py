@@ -6,6 +6,7 @@ The answer is DuckDB's own. The largest group has to fit into the memory of a ta
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from ducklake_spark.binder.decode_types import decode_value
@@ -42,10 +43,22 @@ def aggregate_in_tasks(call: AggregateCall, engine: Engine) -> Fragment:
     row = sql("named_struct({})", fields) if values else sql("named_struct('f0', true)")
     rows = call.run("collect_list({})", call.kept(row))
     named = [(f"f{i}", kind) for i, kind in enumerate(types)] or [("f0", BoundType("BOOLEAN"))]
-    text = f"(SELECT {call_text(node, _fields(len(types)))} FROM (SELECT unnest(a0) AS s))"
+    text = _over_rows(node, _fields(len(types)))
     found = engine.call(node.name, text, [(rows, list_of(struct_of(named)))], node.type)
     nothing = _OF_NOTHING.get(node.name)
     return sql(f"coalesce({{}}, {nothing})", found) if nothing else found
+
+
+def _over_rows(node: Aggregate, fields: Sequence[str]) -> str:
+    """The call over the rows of a group.
+
+    What DISTINCT leaves may be sorted by whatever follows from the arguments: computed by Spark,
+    that is no argument for DuckDB any more, and distinct are the rows with it.
+    """
+    kept = ""
+    if node.is_distinct and node.orders:
+        kept, node = "DISTINCT ", replace(node, is_distinct=False)
+    return f"(SELECT {call_text(node, fields)} FROM (SELECT {kept}unnest(a0) AS s))"
 
 
 def _fields(count: int) -> list[str]:

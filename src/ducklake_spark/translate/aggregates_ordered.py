@@ -135,6 +135,8 @@ def _text(call: AggregateCall) -> Fragment | None:
         return None
     if call.node.is_distinct and any(key != call.argument for key in call.orders):
         return None
+    if call.node.is_distinct and call.orders and call.clause.pieces:
+        return None  # with FILTER Spark fails to sort what is distinct
     inside = sql(f"listagg({call.distinct}{{}}, {{}})", call.argument, literal_text(separator))
     if not call.orders:
         return call.run("{}", inside)

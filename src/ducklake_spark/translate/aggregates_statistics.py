@@ -17,7 +17,7 @@ def _moment(spark: str, label: str) -> AggregateRule:
     def rule(call: AggregateCall) -> Fragment | None:
         if call.orders:
             return None
-        error = raising(literal_text(f"{label} is out of range!"), DOUBLE)
+        error = raising(literal_text(f"Out of Range Error: {label} is out of range!"), DOUBLE)
         return let(
             call,
             call.run(f"{spark}({call.distinct}{{}})", call.argument),

@@ -28,7 +28,7 @@ _SUFFIXES: Final = {
     "USMALLINT": "",
     "UINTEGER": "L",
 }
-_BEYOND: Final = 10**38
+_TOO_LARGE: Final = 10**38
 _EPOCH: Final = datetime(1970, 1, 1)
 _DAYS: Final = range((date.min - _EPOCH.date()).days, (date.max - _EPOCH.date()).days + 1)
 _DAY: Final = 86_400_000_000  # in microseconds
@@ -63,11 +63,14 @@ def null_literal(kind: BoundType) -> str:
 
 
 def integer_literal(value: int, kind: BoundType) -> str:
-    """An integer of any width."""
+    """An integer of any width; NotSupported for one that no number of Spark holds."""
     suffix = _SUFFIXES.get(kind.id)
-    if abs(value) >= _BEYOND:
-        raise NotSupported(f"The number {value} has more than the 38 digits that Spark carries.")
     if suffix is None:
+        if abs(value) >= _TOO_LARGE:
+            raise NotSupported(
+                f"The {kind} {value} has more than 38 digits, which no number of Spark has.",
+                hint="cast it to DOUBLE or to VARCHAR.",
+            )
         return f"CAST('{value}' AS {spark_type(kind)})"
     text = f"{value}{suffix}"
     return f"({text})" if value < 0 else text

@@ -9,7 +9,7 @@ from ducklake_spark.binder.decode_types import decode_value
 from ducklake_spark.binder.expressions import Constant, Function
 from ducklake_spark.errors import NotSupported
 from ducklake_spark.translate.duckdb_literals import duckdb_literal
-from ducklake_spark.translate.types import quote_text
+from ducklake_spark.translate.types import cast_text, null_text, quote_text
 
 _AGGREGATED: Final = frozenset(
     {"list_aggregate", "array_aggregate", "list_aggr", "array_aggr", "aggregate"}
@@ -17,6 +17,8 @@ _AGGREGATED: Final = frozenset(
 _BY_NAME: Final = frozenset({"median", "mad"})  # their quantile is in their name
 _PARTS: Final = frozenset({"date_part", "datepart"})
 _DECIMAL: Final = frozenset({"check_overflow", "return_type", "arguments"})
+_LAMBDA: Final = frozenset({"return_type", "has_index"})
+_OF_NULL: Final = {"id": "NULL"}  # of a list that is NULL the binder leaves the lambda out
 _STRUCTS: Final = frozenset({"struct_pack", "row", "struct_insert"})
 
 
@@ -25,10 +27,16 @@ def extra_arguments(node: Function, arguments: Sequence[str]) -> str | None:
 
     None for a call that is complete; NotSupported for one that is not understood.
     """
+    if node.bind_data.keys() >= _LAMBDA and node.bind_data["return_type"] == _OF_NULL:
+        return null_text(node.type)
     if node.name == "struct_pack":
         return _struct(node, arguments)
     if node.name == "struct_insert":
         return _insert(node, arguments)
+    if node.name == "struct_update":
+        return _with_fields(node, node.bind_data["names"], arguments)
+    if node.name == "equi_width_bins":  # the binder takes its type from uncast arguments
+        return cast_text(f'"{node.name}"({", ".join(arguments)})', node.type)
     if node.name in _AGGREGATED:
         return _aggregate(node, arguments)
     if node.name in _PARTS and node.bind_data and len(arguments) == 1:
@@ -52,12 +60,16 @@ def _struct(node: Function, arguments: Sequence[str]) -> str:
 
 def _insert(node: Function, arguments: Sequence[str]) -> str:
     """New fields stand behind those of the first argument."""
+    names = [name for name, _ in node.type.fields][1 - len(arguments) :]
+    return _with_fields(node, names, arguments)
+
+
+def _with_fields(node: Function, names: Sequence[str], arguments: Sequence[str]) -> str:
     first, *values = arguments
-    names = [name for name, _ in node.type.fields][-len(values) :]
     named = (f'"{n}" := {value}' for n, value in zip(names, values, strict=True))
-    if any('"' in name for name in names):
-        raise NotSupported("struct_insert with a quote in a name is not supported.")
-    return f"struct_insert({first}, {', '.join(named)})"
+    if any('"' in name or not name for name in names):
+        raise NotSupported(f"{node.name} with a quote in a name is not supported.")
+    return f"{node.name}({first}, {', '.join(named)})"
 
 
 def _aggregate(node: Function, arguments: Sequence[str]) -> str:

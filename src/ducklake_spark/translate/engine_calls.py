@@ -141,7 +141,8 @@ class EngineCalls:
             raise NotSupported(
                 f"DuckDB cannot compute {label} in tasks: {error.message}"
             ) from error
-        if found != expected:
+        # What has no value but NULL is an integer at the top of a query of DuckDB.
+        if found not in (expected, expected.replace('"NULL"', "INTEGER")):
             raise NotSupported(
                 f"DuckDB cannot compute {label} in tasks: it would be {found}, not {expected}."
             )

@@ -124,6 +124,8 @@ class EngineText:
 
     def _between(self, node: Between) -> str:
         value = self.of(node.child)
+        if node.includes_lower and node.includes_upper:  # a random value is one for both bounds
+            return f"({value} BETWEEN {self.of(node.lower)} AND {self.of(node.upper)})"
         lower = f"{value} >{'=' * node.includes_lower} {self.of(node.lower)}"
         upper = f"{value} <{'=' * node.includes_upper} {self.of(node.upper)}"
         return f"({lower} AND {upper})"

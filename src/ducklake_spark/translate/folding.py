@@ -28,6 +28,9 @@ from ducklake_spark.translate.types import cast_text, null_text, quote_text
 
 _VARCHAR: Final = simple("VARCHAR")
 _DATE: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+# Of an infinite time the number of microseconds is NULL for DuckDB.
+_MICROS: Final = f"""CASE WHEN answer = TIMESTAMPTZ 'infinity' THEN {2**63 - 1}
+    WHEN answer = TIMESTAMPTZ '-infinity' THEN {1 - 2**63} ELSE epoch_us(answer) END"""
 _EPOCH: Final = date(1970, 1, 1)
 _EXACT: Final = 2**53
 _EXACT_POWER: Final = 22  # of ten, as a double
@@ -144,7 +147,7 @@ class Folding:
 def _plain(text: str, kind: BoundType) -> str | None:
     """DuckDB's SQL of the value ``answer`` as Python reads it without loss, if there is one."""
     if kind.id == "TIMESTAMP WITH TIME ZONE":
-        return "epoch_us(answer)"
+        return _MICROS
     if kind.id == "MAP":
         entry = struct([("key", kind.key), ("value", kind.value)])
         plain = _by_text(list_of(entry))

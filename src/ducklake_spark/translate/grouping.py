@@ -65,7 +65,9 @@ def _grouped(plan: Aggregation, child: Relation, context: Context) -> Relation:
     grouped = list(
         dict.fromkeys([*(k for k, out in zip(keys, outers, strict=True) if not out), *inners])
     )
-    body = select(replace(child, columns=tuple(written), carried=()), hidden=inners)
+    # Without an aggregate Spark would give each row: HAVING alone makes one of them all.
+    single = [] if grouped or aggregates else [sql("count(1)")]
+    body = select(replace(child, columns=(*written, *single), carried=()), hidden=inners)
     if grouped:
         body = sql("{} GROUP BY {}", body, joined(", ", grouped))
     places = iter(item_columns(item, len(written)))

@@ -85,9 +85,8 @@ def carrier(kind: BoundType) -> BoundType:
         case "LIST" | "ARRAY":
             return list_of(carrier(kind.element))
         case "MAP":
-            # A map whose keys have no type is empty, and Arrow knows no such keys.
             key = simple("INTEGER") if kind.key.id == "NULL" else carrier(kind.key)
-            return map_of(key, carrier(kind.value))
+            return map_of(key, carrier(kind.value))  # Arrow has no keys that are only NULL
         case "STRUCT":
             return struct([(name, carrier(t)) for name, t in named_fields(kind)])
         case "DECIMAL":

@@ -15,7 +15,7 @@ from ducklake_spark.binder.mirror import (
     Name,
 )
 from ducklake_spark.binder.operators import Get, Projection
-from ducklake_spark.errors import DuckLakeError, FunctionNotFound
+from ducklake_spark.errors import DuckLakeError, FunctionNotFound, InvalidInput
 
 ORDERS = Name("shop", "main", "orders")
 
@@ -34,6 +34,12 @@ def mirror():
     found.hold([table(("id", "BIGINT"), ("total", "DECIMAL(12,2)"))])
     found.stand_at(("shop", "main"))
     return found
+
+
+def test_a_view_of_columns_that_are_gone_is_refused_by_name(mirror):
+    view = MirrorView(Name("shop", "main", "v"), "SELECT lost FROM shop.main.orders")
+    with pytest.raises(InvalidInput, match=r'VIEW "shop"."main"."v" cannot be used: .*"lost"'):
+        mirror.hold([table(("id", "BIGINT")), view])
 
 
 def test_a_bare_name_is_looked_up_where_the_mirror_stands(mirror):

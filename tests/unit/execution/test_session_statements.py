@@ -55,6 +55,17 @@ def test_a_setting_that_changes_results_is_refused(con):
         con.sql("SET ieee_floating_point_ops = false")
 
 
+@pytest.mark.parametrize(
+    ("setting", "harmless"),
+    [("Calendar = 'hebrew'", "Calendar = 'Gregorian'"),
+     ("binary_as_string = true", "binary_as_string = false")],
+)  # fmt: skip
+def test_a_value_of_a_setting_that_changes_results_is_refused(con, setting, harmless):
+    con.sql(f"SET {harmless}")
+    with pytest.raises(NotSupported, match="changes the results"):
+        con.sql(f"SET {setting}")
+
+
 def test_a_value_that_a_setting_does_not_take_is_refused(con):
     with pytest.raises(UnknownOption, match="ducklake_max_retry_count"):
         con.sql("SET ducklake_max_retry_count = 'often'")
@@ -64,6 +75,20 @@ def test_a_variable_is_used_in_a_call(con):
     con.sql("SET VARIABLE codec = 'zstd'")
     con.sql("CALL lake.set_option('parquet_compression', getvariable('codec'))")
     assert con.lake("lake").settings().get("parquet_compression") == "zstd"
+
+
+@pytest.mark.parametrize("text", ["infinity", "-infinity", "12000-01-01 00:00:00+00"])
+def test_a_variable_is_no_time_that_python_does_not_have(con, text):
+    with pytest.raises(NotSupported, match="none that Python has"):
+        con.sql(f"SET VARIABLE moment = '{text}'::TIMESTAMPTZ")
+
+
+def test_a_value_that_no_variable_holds_leaves_the_connection_usable(con):
+    with pytest.raises(NotSupported, match="cannot be kept in a variable"):
+        con.sql("SET VARIABLE pair = row(1, 'a')")
+    con.sql("SET VARIABLE other = 1 + 2")
+    assert con.variables["other"].value == 3
+    assert "pair" not in con.variables
 
 
 def test_a_variable_is_forgotten_when_it_is_reset(con):

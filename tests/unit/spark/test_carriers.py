@@ -2,10 +2,9 @@ import pytest
 from pyspark.sql import types as t
 
 from ducklake_spark.errors import NotSupported
-from ducklake_spark.model.schema import Column
 from ducklake_spark.model.types import parse_sql_type
 from ducklake_spark.spark.carriers import carrier_schema, carrier_type, from_spark_type
-from ducklake_spark.spark.local import carrier_batch
+from ducklake_spark.spark.tags import TYPE_TAG, type_of_field
 from support.carried import a_schema
 
 
@@ -76,8 +75,7 @@ def test_the_schema_of_a_table_keeps_names_and_order():
     ]
 
 
-def test_a_number_beyond_the_carrier_is_refused_by_the_name_of_its_column():
-    column = Column(1, "far", "int128")
-    assert carrier_batch([column], [(10**38 - 1,), (None,)]).num_rows == 2
-    with pytest.raises(NotSupported, match='A value of column "far" is too large'):
-        carrier_batch([column], [(1,), (10**38,)])
+def test_a_tag_counts_also_where_no_element_is_null():
+    kind = t.ArrayType(t.DecimalType(38, 0), containsNull=False)
+    field = t.StructField("l", kind, metadata={TYPE_TAG: "HUGEINT[]"})
+    assert type_of_field(field) == parse_sql_type("HUGEINT[]")

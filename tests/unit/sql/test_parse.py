@@ -367,6 +367,7 @@ def test_texts_of_several_statements_are_read_in_order_when_comments_stand_betwe
 @pytest.mark.parametrize(
     "text",
     [
+        "SELECT ?::INTEGER, ? :: VARCHAR",
         "FROM t AT (VERSION => 3)",
         "SELECT * EXCLUDE (a) FROM t",
         "WITH c AS (SELECT 1) FROM c",

@@ -75,6 +75,9 @@ def test_spark_computes_what_it_answers_alike(binder, text, spark):
         ("TIME '12:00:00'", "'12:00:00'"),
         ("'${spark.app.name}'", "'\\u0024{spark.app.name}'"),
         ("DATE '12345-01-01'::VARCHAR", "'12345-01-01'"),
+        ("list_filter(NULL, lambda x: x > 1)", "CAST(NULL AS INT)"),
+        ("list_reduce(NULL, lambda x, y: x + y, 1)", "CAST(NULL AS INT)"),
+        ("md5_number('hello')::VARCHAR", "'195090637673866227529774941829999903069'"),
     ],
 )
 def test_what_reads_no_row_is_evaluated_when_the_query_is_planned(binder, text, spark):
@@ -87,6 +90,12 @@ def test_an_error_of_a_constant_is_raised_when_a_row_reaches_it(binder):
     _, found = translated(binder, "CASE WHEN i > 1 THEN 'x'::INTEGER ELSE 3 END")
     assert "Could not convert string \\'x\\' to INT32" in found
     assert found.startswith("CASE WHEN (t.`i` > 1) THEN CAST(raise_error(")
+
+
+@pytest.mark.parametrize("text", ["'infinity'::TIMESTAMPTZ", "'-infinity'::TIMESTAMP::TIMESTAMPTZ"])
+def test_an_infinite_time_is_refused_and_never_null(binder, text):
+    with pytest.raises(NotSupported, match="infinite"):
+        translated(binder, text)
 
 
 def test_all_times_of_a_statement_are_one(binder):
@@ -156,6 +165,23 @@ def test_the_time_zone_is_part_of_a_call(binder):
 def test_what_nobody_can_compute_is_refused(binder, text):
     with pytest.raises(NotSupported):
         translated(binder, text)
+
+
+def test_what_is_random_is_computed_once_for_both_bounds(binder):
+    expressions, _ = translated(binder, "random() BETWEEN i AND d")
+    assert expressions.engine.calls[0].query.count("random") == 1
+
+
+@pytest.mark.parametrize("text", ["170141183460469231731687303715884105727", "md5_number('hello')"])
+def test_an_integer_that_no_number_of_spark_holds_is_refused(binder, text):
+    with pytest.raises(NotSupported, match="has more than 38 digits"):
+        translated(binder, text)
+
+
+def test_duckdb_compares_with_an_integer_that_no_number_of_spark_holds(binder):
+    expressions, found = translated(binder, "i::HUGEINT < 170141183460469231731687303715884105727")
+    (call,) = expressions.engine.calls
+    assert found.startswith(call.name)
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_an_aggregate_in_from_is_joined_and_an_exists_is_a_scalar_subquery(text_
             "FROM r",
             "A FULL JOIN that looks for the rows of a recursive step",
         ),
-        ("SELECT 99999999999999999999999999999999999999::HUGEINT + 1", "more than the 38 digits"),
+        ("SELECT 99999999999999999999999999999999999999::HUGEINT + 1", "more than 38 digits"),
         ("FROM t POSITIONAL JOIN u", "POSITIONAL"),
         ("FROM glob('*')", "glob"),
     ],
