@@ -67,4 +67,5 @@ def test_views_functions_and_cached_rows_of_the_session_are_there(spark):
         assert sum(counted(both)) == 20
     finally:
         spark.catalog.dropTempView("ten")
+        spark.sql("DROP TEMPORARY FUNCTION one_more")
         frame.unpersist()
