@@ -28,6 +28,7 @@ _MICROSECOND: Final = dt.timedelta(microseconds=1)
 # Result codes of SQLite; the driver names them from Python 3.11 on only.
 _BUSY, _LOCKED, _PRIMARY_KEY, _UNIQUE = 5, 6, 1555, 2067
 _READONLY, _FULL, _CANTOPEN = 8, 13, 14
+_ENDED: Final = "the transaction has ended before its commit; nothing of it was kept"
 
 
 def _micros(text: str | None) -> int | None:
@@ -63,6 +64,7 @@ class SqliteSession:
 
     def __init__(self, request: OpenRequest) -> None:
         timeout, journal_mode = _read_parameters(request)
+        self._begun = False  # a transaction, which neither COMMIT nor ROLLBACK has ended
         mode = "ro" if request.read_only else "rwc" if request.create else "rw"
         path = Path(request.url.target).expanduser().absolute().as_uri()
         self._connection = sqlite3.connect(
@@ -83,8 +85,23 @@ class SqliteSession:
             raise
 
     def run(self, sql: str, params: Sequence[Any]) -> None:
-        """Execute a statement."""
+        """Execute a statement.
+
+        SQLite ends a transaction by itself after some errors, and each statement that comes then
+        would be a commit of its own: it is refused.
+        """
+        if sql == "ROLLBACK":
+            self._begun = False
+        self._check_begun()
         self._connection.execute(sql, params).close()
+        if sql in (DIALECT.begin_write, DIALECT.begin_read):
+            self._begun = True
+        elif sql == "COMMIT":
+            self._begun = False
+
+    def _check_begun(self) -> None:
+        if self._begun and not self._connection.in_transaction:
+            raise sqlite3.OperationalError(_ENDED)
 
     def run_all(self, statements: Iterable[tuple[str, Sequence[Any]]]) -> None:
         """Execute statements in order."""
@@ -93,6 +110,7 @@ class SqliteSession:
 
     def rows(self, sql: str, params: Sequence[Any]) -> list[Row]:
         """Execute a query; reading it to its end releases SQLite's read lock."""
+        self._check_begun()
         return self._connection.execute(sql, params).fetchall()
 
     def rows_of_all(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[Row]]:

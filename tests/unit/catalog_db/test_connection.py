@@ -320,6 +320,23 @@ def test_sqlite_file_is_locked_when_another_writes(make_lake_location):
             other.insert(SNAPSHOT, [(1, NOW, 0, 1, 0)])
 
 
+def test_no_statement_runs_alone_when_sqlite_has_ended_its_transaction(make_lake_location):
+    same = "INSERT OR ROLLBACK INTO ducklake_snapshot SELECT * FROM ducklake_snapshot"
+    with make_lake_location("sqlite").database() as db:
+        with pytest.raises(CatalogError, match="has ended before its commit"), db.transaction():
+            with pytest.raises(SnapshotTaken):
+                db.execute(same)
+            db.execute("DELETE FROM ducklake_snapshot")
+        with pytest.raises(CatalogError, match="has ended before its commit"), db.transaction():
+            with pytest.raises(SnapshotTaken):
+                db.execute(same)
+            db.fetch("SELECT * FROM ducklake_snapshot")
+        assert snapshot_ids(db) == [0]
+        with db.transaction():
+            db.insert(SNAPSHOT, [(1, NOW, 0, 1, 2)])
+        assert snapshot_ids(db) == [0, 1]
+
+
 def test_reads_leave_no_lock_on_sqlite(make_lake_location):
     location = make_lake_location("sqlite")
     with location.database() as db:
