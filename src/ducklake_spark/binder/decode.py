@@ -51,7 +51,7 @@ def decode_plan(document: Mapping[str, Any]) -> op.Plan:
     return decode_newer(plans[0]) if is_newer() else decode_operator(plans[0])
 
 
-def decode_newer(node: Node) -> op.Plan:
+def decode_newer(node: dict[str, Any]) -> op.Plan:
     """A plan that DuckDB 2 has serialised."""
     return with_delim_joins(_with_plain_marks(decode_operator(older_plan(node))))
 

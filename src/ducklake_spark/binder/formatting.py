@@ -56,8 +56,7 @@ def _parsed(text: str) -> Tree:
         raise binding_error(document, Texts(text, text))
     if len(document["statements"]) != 1:
         raise SqlSyntaxError(f"Expected one query, but got {text.strip()[:80]!r}.")
-    found: Tree = older_tree(document) if is_newer() else document
-    return found
+    return older_tree(document) if is_newer() else document
 
 
 def _ask(statement: str, value: str) -> Any:

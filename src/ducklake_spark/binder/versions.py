@@ -19,7 +19,7 @@ by both versions when it is turned into text again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any, Final
 
 Node = dict[str, Any]
@@ -34,7 +34,7 @@ _ARGUMENTS_LEFT: Final[Mapping[str, int]] = {
     **dict.fromkeys(("quantile", "quantile_cont", "quantile_disc", "approx_quantile"), 1),
     "reservoir_quantile": 1,
     **dict.fromkeys(("list_aggregate", "list_aggr", "array_aggregate", "array_aggr"), 2),
-    **dict.fromkeys(("aggregate",), 2),
+    "aggregate": 2,
 }
 # Functions of any number of arguments, and how many of their types say which overload it is.
 _TYPES_LEFT: Final[Mapping[str, int]] = {
@@ -64,16 +64,26 @@ def newer_settings() -> dict[str, str]:
     return {"error_on_division_by_zero": "false"} if is_newer() else {}
 
 
+def _rebuilt(value: Any, dropped: Set[str], change: Callable[[Node], Node]) -> Any:
+    """A tree without some fields, each of whose nodes is changed, from below."""
+    if isinstance(value, list):
+        return [_rebuilt(each, dropped, change) for each in value]
+    if not isinstance(value, dict):
+        return value
+    kept = ((key, each) for key, each in value.items() if key not in dropped)
+    return change({key: _rebuilt(each, dropped, change) for key, each in kept})
+
+
 # --- parse trees ---------------------------------------------------------------------------------
 
 
-def older_tree(value: Any) -> Any:
+def older_tree(tree: Node) -> Node:
     """A parse tree of DuckDB 2 as 1.5 has it."""
-    if isinstance(value, list):
-        return [older_tree(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    node = {key: older_tree(each) for key, each in value.items() if key not in _TREE_EXTRAS}
+    found: Node = _rebuilt(tree, _TREE_EXTRAS, _older_node)
+    return found
+
+
+def _older_node(node: Node) -> Node:
     if "arguments" in node and "children" not in node:
         node["children"] = [_argument(each) for each in node.pop("arguments")]
     if "query_node" in node:
@@ -102,13 +112,13 @@ def _value_of_literal(node: Node) -> None:
 # --- bound plans ---------------------------------------------------------------------------------
 
 
-def older_plan(value: Any) -> Any:
+def older_plan(plan: Node) -> Node:
     """A bound plan of DuckDB 2 as 1.5 has it."""
-    if isinstance(value, list):
-        return [older_plan(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    node = {key: older_plan(each) for key, each in value.items() if key not in _PLAN_EXTRAS}
+    found: Node = _rebuilt(plan, _PLAN_EXTRAS, _older_part)
+    return found
+
+
+def _older_part(node: Node) -> Node:
     if "qname" in node:
         node["name"] = node.pop("qname")["path"][-1]
     if "expression_class" in node:
@@ -187,7 +197,7 @@ def _shorten_call(node: Node) -> None:
 
 def _drop_remembered(node: Node) -> None:
     """Leave the arguments out that stand in what the call remembers."""
-    (node.get("function_data") or {}).pop("decimal_type", None)
+    (node.get("function_data") or {}).pop("decimal_type", None)  # its type says it
     left = _ARGUMENTS_LEFT.get(node.get("name", ""))
     if left is not None and node.get("function_data"):
         node["children"], node["arguments"] = node["children"][:left], node["arguments"][:left]

@@ -29,16 +29,19 @@ class TableTotals:
     columns: Mapping[int, ColumnTotals]
 
 
-def find_totals(version: TableVersion, asked: Mapping[int, bool]) -> TableTotals | None:
+def find_totals(
+    version: TableVersion, asked: Mapping[int, bool], contents: Contents | None = None
+) -> TableTotals | None:
     """Totals of the columns of these ids; None when only the files can tell.
 
     Args:
         version: the table.
         asked: top-level columns by id, and whether their bounds are wanted.
+        contents: what the table consists of, if that is loaded already.
     """
     if has_own_files(version) or not all(_is_known(version, i, asked[i]) for i in asked):
         return None
-    contents = load_contents(version, lazily=True)
+    contents = contents or load_contents(version, lazily=True)
     at = version.snapshot.snapshot_id
     if not all(shows_all_rows(file, at) for file in contents.files):
         return None
@@ -54,7 +57,7 @@ def find_totals(version: TableVersion, asked: Mapping[int, bool]) -> TableTotals
     return TableTotals(sum(part.rows for part in known), columns)
 
 
-def find_estimates(version: TableVersion) -> dict[int, Estimates]:
+def find_estimates(version: TableVersion, contents: Contents) -> dict[int, Estimates]:
     """What an optimizer may expect of the columns, by id; nothing where only the files can tell."""
     columns = {
         column.column_id: column.type
@@ -63,7 +66,7 @@ def find_estimates(version: TableVersion) -> dict[int, Estimates]:
     }
     by_id = version.table.schema.by_id
     asked = {i: is_bounded(kind, _types_of(version, by_id[i])) for i, kind in columns.items()}
-    totals = find_totals(version, asked)
+    totals = find_totals(version, asked, contents)
     if totals is None:
         return {}
     return {i: estimate_column(columns[i], totals.rows, totals.columns[i]) for i in columns}

@@ -91,7 +91,7 @@ def read_contents(
     plan, choose = _plan(version, contents)
     inlined = contents.inlined
     frames = [_inlined_frame(spark, version.table, inlined, virtual_columns)] if inlined else []
-    uses_costs = spark.conf.get(_COSTS, "false") == "true"
+    uses_costs = str(spark.conf.get(_COSTS, "false")).lower() == "true"
     rows = scan(
         spark,
         plan,
@@ -99,7 +99,7 @@ def read_contents(
         inlined=frames,
         inlined_deletes=contents.inlined_deletes,
         virtual_columns=virtual_columns,
-        estimates=find_estimates(version) if uses_costs else {},
+        estimates=find_estimates(version, contents) if uses_costs else {},
     )
     return tag_types(rows, version.table.schema)
 

@@ -43,10 +43,9 @@ def estimate_column(kind: DataType, rows: int, totals: ColumnTotals) -> Estimate
     if totals.low is None or totals.high is None or not _is_told(kind):
         return found
     low, high = format_text(totals.low, kind), format_text(totals.high, kind)
-    found |= {"min": low, "max": high}
     steps = _steps(kind, low, high)
     if steps is not None:
-        found["distinct"] = min(steps, totals.values)
+        found |= {"min": low, "max": high, "distinct": min(steps, totals.values)}
     return found
 
 
@@ -59,14 +58,17 @@ def _is_told(kind: DataType) -> bool:
 
 
 def _steps(kind: DataType, low: str, high: str) -> int | None:
-    """How many values there can be from the least to the greatest."""
+    """How many values there can be from the least to the greatest; None for what Spark cannot read.
+
+    Dates may be infinite, before Christ, or of years with more than four digits.
+    """
     match kind:
         case ScalarType("boolean"):
             return 1 if low == high else 2
         case ScalarType("date"):
             try:
                 return (dt.date.fromisoformat(high) - dt.date.fromisoformat(low)).days + 1
-            except ValueError:  # years of more than four digits
+            except ValueError:
                 return None
         case DecimalType(_, scale):
             return int((Decimal(high) - Decimal(low)).scaleb(scale, _EXACT)) + 1

@@ -277,8 +277,8 @@ def _in_subquery(plan: Join, left: Relation, right: Relation, context: Context) 
 def _refuse_step(rows: Relation, context: Context) -> None:
     if any(map(context.reads_step, (rows.source, *rows.where))):
         raise NotSupported(
-            "IN, EXISTS, ANY and ALL over the rows of a recursive step are not supported. "
-            "Hint: join the rows."
+            "IN, EXISTS, ANY and ALL over the rows of a recursive step are not supported.",
+            hint="join the rows.",
         )
 
 

@@ -37,3 +37,11 @@ def test_bounds_that_spark_does_not_read_are_not_told(kind):
 
     assert found["nulls"] == 2
     assert "min" not in found
+
+
+@pytest.mark.parametrize("far", ["infinity", "10000-01-01"])
+def test_dates_that_spark_does_not_read_are_not_told(far):
+    kind = parse_sql_type("DATE")
+    totals = ColumnTotals(2, parse_stat("2026-01-01", kind), parse_stat(far, kind))
+
+    assert estimate_column(kind, 3, totals) == {"nulls": 1, "width": 4}
